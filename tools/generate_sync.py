@@ -1,7 +1,8 @@
 """Write the blocking face from the awaited one: `python tools/generate_sync.py [--check]`.
 
-The awaited files under src/duerow/aio are written by hand; their twins under src/duerow/sync are made here and never
-edited. With --check nothing is written, and the exit code tells whether they are up to date.
+Awaited files, in folders called `aio`, are written by hand. Their twins, in the folder `sync` beside them, are made
+here and never edited, but for those that are listed in BY_HAND. With --check nothing is written, and the exit code
+tells whether they are up to date.
 """
 
 from __future__ import annotations
@@ -11,37 +12,97 @@ import difflib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import unasync
 
 SOURCE = Path(__file__).parent.parent / "src" / "duerow"
-GENERATED = (
-    "bulk.py",
-    "unknown_kinds.py",
-    "copy.py",
-    "pipelines.py",
-    "database.py",
-    "definition.py",
-    "directory.py",
-    "entity.py",
-    "edits.py",
-    "operations.py",
-    "history.py",
-    "queue.py",
-    "several_queues.py",
-    "cluster_limit.py",
-)
+BY_HAND = {
+    ".": {
+        "__init__.py",
+        "face.py",
+        "offload.py",
+        "orm.py",
+        "processes.py",
+        "pipeline_workers.py",
+        "wakeup.py",
+        "worker_tasks.py",
+    },
+    "stores/sql/connections": {
+        "__init__.py",
+        "connections.py",
+        "handlers.py",
+        "raw.py",
+        "through_sqlalchemy.py",
+    },
+    "stores/mongodb": {
+        "__init__.py",
+        "clients.py",
+    },
+    "stores/http": {
+        "__init__.py",
+        "clients.py",
+    },
+}
+"""What differs so much between the faces that both write it for themselves, by the folder that holds the two."""
+
 WORDS = {
     "aio": "sync",
+    "acall": "call",
+    "acall_now": "call_now",
     "aopen": "open",
     "arun": "run",
     "asyncio": "time",
+    "AbstractAsyncContextManager": "AbstractContextManager",
+    "AsyncClientSession": "ClientSession",
     "AsyncConnections": "Connections",
+    "AsyncExecute": "Execute",
+    "AsyncListener": "Listener",
     "AsyncIterator": "Iterator",
+    "AsyncMongoClient": "MongoClient",
+    "AsyncOwnTransaction": "OwnTransaction",
+    "AsyncSilentListener": "SilentListener",
+    "AsyncStreamListener": "StreamListener",
+    "AwaitedMongoConnections": "BlockingMongoConnections",
+    "afinish": "finish",
     "asynccontextmanager": "contextmanager",
+    "asynchronous": "synchronous",
+    "signals_of_task": "signals_of_thread",
+    "stopped_in_loop_by": "stopped_by",
+    "worker_tasks": "worker_threads",
 }
 PROSE = {"`async with ": "`with ", "`await ": "`"}
+PROSE_OF = {
+    "aio/stations.py": {
+        "in tasks, a worker for each station": "in threads, a worker for each station",
+        "made by `Pipeline.aworker`": "made by `Pipeline.worker`",
+        "not an awaited database": "not a blocking database",
+        "see `Pipeline.arun`": "see `Pipeline.run`",
+    },
+    "aio/worker.py": {
+        "whose handlers are coroutine functions, run as tasks of one event loop.": "whose handlers run in threads.",
+        "to a coroutine function, as tasks, and": "to a function, in threads, and",
+        "handler: awaited with": "handler: called with",
+        "`AsyncConnection`": "`Connection`",
+        "each in its own task.": "each in its own thread.",
+        "the handler is cancelled.": "the handler is told (`duerow.current()`), and another thread takes its place.",
+        "then they are cancelled, and their": "then their",
+        """
+    Only handlers run on the loop that awaits `run`. Claims, settlements and leases have a thread with an event loop and
+    connections of its own: a handler that blocks its loop loses no lease and holds up no transaction. (A blocking
+    connection would work too, but not every driver has one, and an engine that the user passes may be async only.)
+""": "",
+        "ConfigurationError: a setting is": "ConfigurationError: the handler is an async function, or a setting is",
+        "a second signal, or if this call is cancelled, it": "a second signal it",
+        """Default: those without another handler, if this is awaited in the main task of `asyncio.run`, so not in
+                a task beside a server. True: both, in the main thread.
+""": """Default: if this is the main thread, which they come to.
+""",
+    },
+}
+"""What else the twin of a file says."""
+
 HEADER = "# Generated from ../aio/{name} by tools/generate_sync.py; edit that file instead.\n"
 
 
@@ -51,9 +112,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether the files are up to date")
     check = parser.parse_args().check
     stale = 0
-    for name in GENERATED:
-        target = SOURCE / "sync" / name
-        wanted = generated(name)
+    for source, target in twins():
+        wanted = generated(source, target)
         found = target.read_text() if target.exists() else ""
         if wanted == found:
             continue
@@ -70,15 +130,26 @@ def main() -> int:
     return 1 if check and stale else 0
 
 
-def generated(name: str) -> str:
-    """Return the blocking twin of one file of the awaited face."""
+def twins() -> Iterator[tuple[Path, Path]]:
+    """Yield each awaited file that has a generated twin, and that twin."""
+    for folder, by_hand in BY_HAND.items():
+        for source in sorted((SOURCE / folder / "aio").glob("*.py")):
+            if source.name not in by_hand:
+                yield source, SOURCE / folder / "sync" / source.name
+
+
+def generated(source: Path, target: Path) -> str:
+    """Return the blocking twin of an awaited file."""
     with tempfile.TemporaryDirectory() as folder:
-        rule = unasync.Rule(str(SOURCE / "aio"), folder, additional_replacements=WORDS)
-        unasync.unasync_files([str(SOURCE / "aio" / name)], [rule])
-        text = (Path(folder) / name).read_text()
-    for awaited, blocking in PROSE.items():
+        rule = unasync.Rule(str(source.parent), folder, additional_replacements=WORDS)
+        unasync.unasync_files([str(source)], [rule])
+        text = (Path(folder) / source.name).read_text()
+    place = source.relative_to(SOURCE).as_posix()
+    for awaited, blocking in {**PROSE, **PROSE_OF.get(place, {})}.items():
+        if awaited not in text and awaited not in PROSE:
+            raise SystemExit(f"{place} no longer says {awaited!r}; change PROSE_OF in tools/generate_sync.py as well")
         text = text.replace(awaited, blocking)
-    return formatted(HEADER.format(name=name) + text, SOURCE / "sync" / name)
+    return formatted(HEADER.format(name=source.name) + text, target)
 
 
 def formatted(text: str, path: Path) -> str:

@@ -2,7 +2,11 @@
 
 from duerow.aio.copy import copy
 from duerow.aio.database import Database, connect
-from duerow.aio.queue import Queue, Reservation
+from duerow.aio.queue import Queue
+from duerow.aio.reservation import Reservation
+from duerow.aio.task import Task
+from duerow.aio.task_handle import TaskHandle
+from duerow.aio.tasks import TaskBatch, Tasks
 from duerow.aio.worker import Worker
 
-__all__ = ["Database", "Queue", "Reservation", "Worker", "connect", "copy"]
+__all__ = ["Database", "Queue", "Reservation", "Task", "TaskBatch", "TaskHandle", "Tasks", "Worker", "connect", "copy"]

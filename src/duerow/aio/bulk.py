@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from duerow.aio.executor import Executor
+from duerow.aio.reserve import Reservations
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
 from duerow.queue import edits
@@ -25,10 +27,6 @@ from duerow.store import (
     Turn,
 )
 
-if TYPE_CHECKING:
-    from duerow.aio.database import Database
-    from duerow.aio.queue import Queue
-
 PIECE: Final = 5_000
 """How many messages one transaction reserves, so that a large claim does not hold its locks for long."""
 
@@ -40,7 +38,7 @@ class QueueBulk:
         queue: the queue of the messages.
     """
 
-    def __init__(self, queue: Queue[Any]) -> None:
+    def __init__(self, queue: Reservations[Any]) -> None:
         self._queue, self._database = queue, queue.database
 
     async def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
@@ -78,13 +76,15 @@ class QueueBulk:
         """Read at most `limit` messages with ids from `first` to `last` that a claim still holds, in order of id."""
         store = self._database.store
         return await self._database.run(
-            lambda: store.leased_range(self._queue.name, consumer, first, last, limit), None, limit
+            lambda: store.bulk.leased_range(self._queue.name, consumer, first, last, limit), None, limit
         )
 
     async def message_headers(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
         """Read the reserved messages that are still held, without their payloads, in any order."""
         store = self._database.store
-        return await self._database.run(lambda: store.message_headers(self._queue.name, receipts), None, len(receipts))
+        return await self._database.run(
+            lambda: store.bulk.message_headers(self._queue.name, receipts), None, len(receipts)
+        )
 
     async def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns that are already encoded, moved or done, in one transaction; return those that were refused.
@@ -92,42 +92,42 @@ class QueueBulk:
         Raises:
             StoreUnavailable: as in `settle`.
         """
-        refused = await self._queue._settle(turns, None)
+        refused = await self._queue._turns.writer.write(turns, None)
         lost = {one.receipt for one in refused}
         ended = [turn for turn in turns if turn.receipt not in lost] if lost else turns
         moved = sum(isinstance(turn.end, Moved) for turn in ended)
-        self._database.meter.ended(self._queue.name, len(ended), moved=moved)
+        self._database.metrics.ended(self._queue.name, len(ended), moved=moved)
         return refused
 
-    async def give_back(self, lent: Lease) -> list[Refused]:
+    async def give_back(self, leased: Lease) -> list[Refused]:
         """Give back reserved messages, due as before, with no attempt counted; return those no longer held."""
-        turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
-        return await self._queue._settle(turns, None)
+        turns = [Turn(receipt, Released(None), self._group(leased, receipt.id)) for receipt in leased.receipts]
+        return await self._queue._turns.writer.write(turns, None)
 
     async def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
         queue = self._queue
 
         def lend(apart: bool) -> Any:
             terms = (queue.retry.limit, claim, queue.dead_letter, queue.keeping, queue._only, apart)
-            return self._database.store.lend(self._queue.name, wanted, lease, *terms)
+            return self._database.store.bulk.lend(self._queue.name, wanted, lease, *terms)
 
         piece: Lease = await self._database.claim(lend, None, wanted)
         self._queue._given_up(piece.buried)
         return piece
 
-    async def _give_back_for(self, error: BaseException, lent: Lease) -> None:
+    async def _give_back_for(self, error: BaseException, leased: Lease) -> None:
         """Give back what was reserved before an error; if that fails too, the messages are due when the lease ends."""
-        if not lent.receipts:
+        if not leased.receipts:
             return
         try:
-            await self.give_back(lent)
+            await self.give_back(leased)
         except StoreUnavailable as gone:
             error.add_note(
-                f"{len(lent.receipts)} messages of {self._queue.name!r} stay lent until their lease ends: {gone}"
+                f"{len(leased.receipts)} messages of {self._queue.name!r} stay leased until their lease ends: {gone}"
             )
 
-    def _group(self, lent: Lease, id: int) -> tuple[str, str] | None:
-        group = lent.groups.get(id)
+    def _group(self, leased: Lease, id: int) -> tuple[str, str] | None:
+        group = leased.groups.get(id)
         return None if group is None else (self._queue.name, group)
 
 
@@ -138,7 +138,7 @@ class DatabaseBulk:
         database: the database that holds them.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Executor) -> None:
         self._database = database
 
     async def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
@@ -151,7 +151,7 @@ class DatabaseBulk:
             part: the name of the stager: one attempt of a task, so that entries of a failed attempt are left out.
             entries: encoded messages.
         """
-        await self._database.run(lambda: self._database.store.stage(batch, part, entries), None, len(entries))
+        await self._database.run(lambda: self._database.store.bulk.stage(batch, part, entries), None, len(entries))
 
     async def publish(
         self,
@@ -181,11 +181,10 @@ class DatabaseBulk:
             DuplicateKey: a key is taken and `on_duplicate` is "reject"; nothing happened.
         """
         mode = check_on_duplicate(on_duplicate)
-        published: Published = await self._database.run(
-            lambda: self._database.store.publish(batch, parts, turns, mode, once, keep), None, len(turns)
+        return await self._database.run(
+            lambda: self._database.store.bulk.publish(batch, parts, turns, mode, once, keep), None, len(turns)
         )
-        return published
 
     async def discard(self, batch: str) -> None:
         """Discard the staged entries of a batch."""
-        await self._database.run(lambda: self._database.store.discard(batch))
+        await self._database.run(lambda: self._database.store.bulk.discard(batch))

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
 
+from duerow.aio.copy_checks import CopyChecks
 from duerow.aio.database import Database
 from duerow.aio.directory import nearest
 from duerow.errors import ConfigurationError, MessageLeased, QueueDraining, UnknownName
 from duerow.message import LIVE
-from duerow.payload.codec import SEALED
 from duerow.payload.encoding import Payloads
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
-from duerow.queue import copy as copying
-from duerow.queue.copy import BATCH, TURNS, Asked, Copied, CopyCount, Route
+from duerow.queue.copy import (
+    BATCH,
+    TURNS,
+    Asked,
+    Copied,
+    CopyCount,
+    Route,
+    beginning_of,
+    check_asked,
+    check_settings,
+    definition_of,
+    give_back,
+    gone,
+    new_name,
+    routes_of,
+    set_out,
+    under_way,
+    waves,
+)
 from duerow.queue.definition import check_indexed, encoded, indexed_again
 from duerow.store import (
     ALL_IDS,
@@ -31,11 +46,6 @@ from duerow.store import (
     Refused,
     Scan,
 )
-
-UNDER_WAY: Final = f"headers.{copying.COPYING} is not null"
-
-PAUSE_SEEN: Final = 1.0
-"""Seconds until consumers in all processes know that a queue is paused."""
 
 
 async def copy(
@@ -93,25 +103,8 @@ async def copy(
     return await work.run()
 
 
-class _NotBegun(Exception):
-    """The target has no record that a copy began."""
-
-
-class _Copying:
+class _Copying(CopyChecks):
     """One copy in progress."""
-
-    asked: Asked
-
-    def __init__(self, source: Database, target: Database) -> None:
-        for database in (source, target):
-            if not isinstance(database, Database):
-                raise ConfigurationError(f"copy takes two open databases of the same face, not {database!r:.80}")
-        if source.connections.place == target.connections.place:
-            raise ConfigurationError(
-                "source and target are the same tables; within one database messages are moved (Queue.move)"
-            )
-        copying.check_target(target.store.capabilities)
-        self.source, self.target = source, target
 
     # Before anything changes.
 
@@ -127,10 +120,10 @@ class _Copying:
         name: str,
     ) -> None:
         """Check the request, and record in the target that the copy begins."""
-        own, there, kept = copying.check_asked(queue, to, name, history)
-        ours = await self.source.run(self.source.store.settings)
-        theirs = await self.target.run(self.target.store.settings)
-        routes = copying.routes_of(own, there, copying.definition_of(ours, own) if dead_letters else None)
+        own, there, kept = check_asked(queue, to, name, history)
+        ours = await self.source.run(self.source.store.metadata.settings)
+        theirs = await self.target.run(self.target.store.metadata.settings)
+        routes = routes_of(own, there, definition_of(ours, own) if dead_letters else None)
         keys = self.source.encryption or self.target.encryption
         self.asked = Asked(routes=routes, move=move, name=name, payloads=Payloads(sealing=keys))
         for route in routes:
@@ -138,8 +131,8 @@ class _Copying:
                 await self._require_clear(route)
             if any(one.draining for one in theirs if one.queue == route.to):
                 raise QueueDraining(route.to)
-            wanted, found = copying.definition_of(ours, route.queue), copying.definition_of(theirs, route.to)
-            copying.check_settings(route, wanted, found, keep_settings)
+            wanted, found = definition_of(ours, route.queue), definition_of(theirs, route.to)
+            check_settings(route, wanted, found, keep_settings)
             if wanted is not None and found in (None, wanted):
                 self.asked.definitions[route.to] = found = wanted
             await self._set_history(route, found.history if kept is None and found is not None else kept)
@@ -157,91 +150,13 @@ class _Copying:
     async def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and await self._some(route, True):
             raise ConfigurationError(
-                f"queue {route.queue!r} has a history, and nothing says how long the target keeps it: say ",
+                f"queue {route.queue!r} has a history, but no declared span for the target to keep it; pass ",
                 Argument("history"),
                 ", ",
                 Hint("or timedelta(0) to leave it out", "0 leaves it out"),
             )
         if kept:
             self.asked.history[route.to] = kept
-
-    async def _require_order(self, route: Route, paused: bool) -> None:
-        """Raise ConfigurationError if messages of a group could run in both databases at the same time."""
-        if paused:
-            self.asked.paused.add(route.queue)
-        if not await self._some(route, False, "group is not null"):
-            return
-        if not paused:
-            raise ConfigurationError(
-                f"messages of queue {route.queue!r} are in groups, whose order holds in one database only: pause it in "
-                "the source before it is moved"
-            )
-        if self.source.store.capabilities.processes:
-            await asyncio.sleep(PAUSE_SEEN)
-
-    async def _require_clear(self, route: Route) -> None:
-        """Raise ConfigurationError if payloads are encrypted: they are bound to the old name of the queue."""
-        for past in (False, True):
-            if found := await self._some(route, past, f"kind like '%{SEALED}'"):
-                raise ConfigurationError(
-                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, and is to be copied "
-                    f"into {route.to!r}: open the source with its keys, connect(…, encryption=…), or keep the name"
-                )
-
-    async def _require_whole(self, route: Route) -> None:
-        if found := await self._some(route, False, UNDER_WAY):
-            raise ConfigurationError(
-                f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; call that again "
-                "before the queue is copied"
-            )
-
-    async def _require_same_target(self, route: Route) -> None:
-        """Raise ConfigurationError if a message is under way to a third database: it may be there already."""
-        where, after = route.which("message", UNDER_WAY), 0
-        while True:
-            query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
-            found: list[Record] = await self._scan(query)
-            if not found:
-                return
-            after = found[-1].id
-            for beginning in {copying.beginning_of(record) for record in found}:
-                if not await self._has_begun(beginning):
-                    raise copying.leaves_for_another(route)
-
-    async def _require_apart(self, route: Route) -> None:
-        """Raise ConfigurationError if both are the same tables, reached in two ways: arrivals would be copied again."""
-        if route.queue != route.to or await self._has_begun(self.asked.beginning(self.source.connections.place, route)):
-            return
-        there = await self.target.run(lambda: self.target.store.scan(Scan(queues=(route.to,), limit=1)))
-        same = Query(route.queue, ids=tuple(one.id for one in there), by_id=True, limit=1)
-        here = await self.source.run(lambda: self.source.store.find(same)) if there else []
-        if here and here[0].created_at == there[0].created_at:
-            raise copying.is_in_both(here[0].id, route)
-
-    async def _has_begun(self, beginning: str) -> bool:
-        """Return whether the target has a record that a copy began."""
-        if beginning not in self.asked.begun:
-            try:
-                await self.target.run(lambda: self._look_for(beginning))
-            except _NotBegun:
-                return False
-            self.asked.begun.add(beginning)
-        return True
-
-    def _look_for(self, beginning: str) -> Plan[None]:
-        """Raise _NotBegun unless the beginning is recorded; raising also undoes the record that this check makes."""
-        yield BEGIN
-        if (yield from self.target.store.receive([Arrival(beginning, None)])) != ["before"]:
-            raise _NotBegun
-
-    async def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | HistoryRow]:
-        """Return the first message, or turn, of a route."""
-        where = route.which("turn" if past else "message", more)
-        return await self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
-
-    async def _scan(self, query: Scan) -> list[Any]:
-        """Return the messages, or turns, that a scan of the source finds."""
-        return [*await self.source.run(lambda: self.source.store.scan(query))]
 
     def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
         """Record that the copy begins, in one transaction with the check that the target is empty.
@@ -255,24 +170,24 @@ class _Copying:
         for route in asked.routes:
             there = Route(route.to, route.to, route.letters_of and (route.letters_of[1], route.letters_of[1]))
             query = Scan(queues=(route.to,), where=there.which("message"), limit=1)
-            found = yield from store.scan(query)
+            found = yield from store.bulk.scan(query)
             beginning = asked.beginning(self.source.connections.place, route)
             asked.begun.add(beginning)
-            if (yield from store.receive([Arrival(beginning, None)])) == ["before"]:
+            if (yield from store.bulk.receive([Arrival(beginning, None)])) == ["before"]:
                 continue
             if unlike is not None:
                 raise UnknownName("queue", route.queue, nearest(route.queue, unlike), "the source")
             if found and not beside:
                 raise ConfigurationError(
-                    f"queue {route.to!r} of the target has messages that are not of this copy; say ",
+                    f"queue {route.to!r} of the target has messages from elsewhere; pass ",
                     Argument("beside", True),
-                    " if they may be there, or choose another name with ",
+                    " to allow them, or choose another name with ",
                     Argument("to"),
                 )
             if not asked.move and route.letters_of is None:
-                yield from store.put_settings(route.to, paused=True)
+                yield from store.metadata.put_settings(route.to, paused=True)
             if route.to in asked.definitions:
-                yield from store.put_settings(route.to, definition=encoded(asked.definitions[route.to]))
+                yield from store.metadata.put_settings(route.to, definition=encoded(asked.definitions[route.to]))
 
     async def _have_indexes(self) -> None:
         for queue, definition in self.asked.definitions.items():
@@ -280,7 +195,7 @@ class _Copying:
                 await self._index(queue, check_indexed(indexed_again(definition.indexed)))
 
     async def _index(self, queue: str, fields: tuple[Indexed, ...]) -> None:
-        await self.target.run(lambda: self.target.store.index(queue, fields, False))
+        await self.target.run(lambda: self.target.store.metadata.index(queue, fields, False))
 
     # The work.
 
@@ -344,7 +259,7 @@ class _Copying:
     async def _receive(self, route: Route, arrivals: list[Arrival]) -> list[Reception]:
         kept = self.asked.history.get(route.to, timedelta(0))
         return await self.target.run(
-            lambda: self.target.store.receive(arrivals, kept, self.asked.move), None, len(arrivals)
+            lambda: self.target.store.bulk.receive(arrivals, kept, self.asked.move), None, len(arrivals)
         )
 
     # Leaving the source.
@@ -354,12 +269,12 @@ class _Copying:
 
         Messages behind one that cannot move in the same group stay here too, to keep the group's order.
         """
-        going = [record for record in records if copying.under_way(record) is not None]
-        elsewhere = {record.id for record in going if copying.beginning_of(record) not in self.asked.begun}
+        going = [record for record in records if under_way(record) is not None]
+        elsewhere = {record.id for record in going if beginning_of(record) not in self.asked.begun}
         count.changed += len(elsewhere)  # another move to a different database is in progress
-        fresh = [record for record in records if copying.under_way(record) is None]
+        fresh = [record for record in records if under_way(record) is None]
         free = await self._without_leased(route, await self._without_taken(route, fresh, held, count), held, count)
-        for wave in copying.waves(free):
+        for wave in waves(free):
             ready = [record for record in wave if self._may_go(route, record, held)]
             count.behind += len(wave) - len(ready)
             await self._stop(route, ready, held, count)
@@ -367,8 +282,8 @@ class _Copying:
         if not ids:
             return []
         query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
-        found = await self.source.run(lambda: self.source.store.find(query))
-        stopped = [record for record in found if copying.under_way(record) is not None]
+        found = await self.source.run(lambda: self.source.store.messages.find(query))
+        stopped = [record for record in found if under_way(record) is not None]
         count.leased += sum(record.leased_by is not None for record in stopped)
         return [record for record in stopped if record.leased_by is None]
 
@@ -384,7 +299,7 @@ class _Copying:
         if not keys:
             return records
         query = Query(route.to, keys=keys, statuses=LIVE, by_id=True, limit=len(keys))
-        taken = {record.key for record in await self.target.run(lambda: self.target.store.find(query))}
+        taken = {record.key for record in await self.target.run(lambda: self.target.store.messages.find(query))}
         left = [record for record in records if record.key in taken and record.status in LIVE]
         count.taken += [record.id for record in left]
         held |= {record.group for record in left if record.group is not None}
@@ -394,8 +309,8 @@ class _Copying:
         self, route: Route, records: list[Record], held: set[str], count: CopyCount
     ) -> list[Record]:
         """Leave out messages that a consumer is working on; an expired lease does not count."""
-        lent = [copying.set_out(record, "") for record in records if record.leased_by is not None]
-        answers = await self._change(route, lent, dry_run=True)
+        changes = [set_out(record, "") for record in records if record.leased_by is not None]
+        answers = await self._change(route, changes, dry_run=True)
         refused = {one.receipt.id for one in answers}
         leased = sum(isinstance(one.error, MessageLeased) for one in answers)
         count.leased, count.changed = count.leased + leased, count.changed + len(answers) - leased
@@ -405,8 +320,8 @@ class _Copying:
     async def _stop(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> None:
         """Stop messages under unique names; count those that were taken or changed in the meantime."""
         by_id = {record.id: record for record in records}
-        name = partial(copying.new_name, self.asked.beginning(self.source.connections.place, route))
-        changes = [copying.set_out(record, name()) for record in records]
+        name = partial(new_name, self.asked.beginning(self.source.connections.place, route))
+        changes = [set_out(record, name()) for record in records]
         for one in await self._change(route, changes):
             if (group := by_id[one.receipt.id].group) is not None:
                 held.add(group)
@@ -415,19 +330,23 @@ class _Copying:
     async def _give_back(self, route: Route, records: list[Record], held: set[str]) -> None:
         """Restore messages that the target refused; those behind them in their groups wait."""
         held |= {record.group for record in records if record.group is not None}
-        await self._change(route, [copying.give_back(record) for record in records])
+        await self._change(route, [give_back(record) for record in records])
 
     async def _change(self, route: Route, changes: list[Change], dry_run: bool = False) -> list[Refused]:
         if not changes:
             return []
         store = self.source.store
-        return await self.source.run(lambda: store.change(route.queue, changes, False, dry_run), None, len(changes))
+        return await self.source.run(
+            lambda: store.operations.change(route.queue, changes, False, dry_run), None, len(changes)
+        )
 
     async def _forget(self, records: list[Record], count: CopyCount) -> None:
         """Remove messages that have arrived, unless they were changed: a later pass finds those again."""
-        turns = [copying.gone(record) for record in records]
+        turns = [gone(record) for record in records]
         if turns:
-            count.changed += len(await self.source.run(lambda: self.source.store.settle(turns), None, len(turns)))
+            count.changed += len(
+                await self.source.run(lambda: self.source.store.messages.settle(turns), None, len(turns))
+            )
 
     # History.
 
@@ -456,7 +375,7 @@ class _Copying:
             return
         ids = tuple({past.id for past in turns})
         query = Query(route.queue, ids=ids, by_id=True, limit=len(ids))
-        there = {record.id for record in await self.source.run(lambda: self.source.store.find(query))}
+        there = {record.id for record in await self.source.run(lambda: self.source.store.messages.find(query))}
         arrivals = [self.asked.turn(past, route) for past in turns if past.id not in there]
         if arrivals:
             answers = await self._receive(route, arrivals)

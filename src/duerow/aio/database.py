@@ -1,55 +1,35 @@
-"""A database with queues in it: executes plans, on its own connections or in the caller's transaction."""
+"""A database with queues in it: opened by a URL, an engine or a client, and closed at the end."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, overload
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from duerow.aio import offload
 from duerow.aio.bulk import DatabaseBulk
-from duerow.aio.directory import Directory
-from duerow.aio.offload import Transaction
-from duerow.aio.pipelines import Pipelines
+from duerow.aio.directory import Directory, nearest
 from duerow.aio.queue import Queue
-from duerow.clock import Clock, HostClock
-from duerow.errors import Conflict, DuerowError, StoreUnavailable
-from duerow.message import Scalar, check_queue_name
-from duerow.payload import codec
+from duerow.aio.schedules import Schedules
+from duerow.clock import Clock
+from duerow.errors import UnknownName
+from duerow.message import check_queue_name
 from duerow.payload.codec import MAX_PAYLOAD_BYTES
-from duerow.payload.encoding import Payloads, Sealing, check_sealing
+from duerow.payload.encoding import Sealing
 from duerow.payload.types import Upgrades
-from duerow.plan import Plan
-from duerow.queue import schedule as planning
-from duerow.queue.dead_letters import check_targets
-from duerow.queue.definition import Defined, Definition, decoded, readable
-from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.metrics import Metrics
-from duerow.queue.schedule import Daily, Maintained, Missed, Schedule
+from duerow.queue.definition import Defined, decoded, indexed_again, policy_of
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.store import (
-    READ_TIMEOUT,
-    AsyncConnections,
-    Planned,
-    ScheduleChange,
-    SchedulesFound,
-    Settings,
-    Store,
-    find_backend,
-)
+from duerow.store import READ_TIMEOUT, Settings, find_backend
+
+if TYPE_CHECKING:
+    from duerow.aio.stations import PipelineWorker
+    from duerow.pipeline import Pipeline
 
 T = TypeVar("T")
 
 LOG: Final = logging.getLogger("duerow.database")
-
-TRIES: Final = 10
-"""How many times a transaction that loses to another one is tried in all."""
 
 
 async def connect(
@@ -88,44 +68,33 @@ async def connect(
     store, connections = await offload.off(lambda: find_backend(target).aopen(target, settings))
     database = Database(store, connections, clock, encryption)
     try:
-        await (database.migrate() if migrate else database.run(store.check, many=offload.MANY))
+        if migrate:
+            await database.migrate()
+        elif "schema" in store.capabilities.parts:
+            await database.run(store.schema.check, many=offload.MANY)
     except BaseException:
         await database.close()
         raise
     return database
 
 
-class Database(Pipelines, Directory):
+class Database(Directory, Schedules):
     """The queues of one database; made by `connect`. As a context manager, it closes itself at the end.
 
     Attributes:
         store: the plans for this family of databases.
         connections: its connections to the server.
         encryption: encrypts and decrypts payloads; None: they are stored in clear text.
-        meter: counts what this handle does, for `stats`.
+        metrics: counts what this handle does, for `stats`.
         handled: its queues with a handler, in the order in which they got it.
     """
-
-    def __init__(
-        self,
-        store: Store,
-        connections: AsyncConnections,
-        clock: Clock | None = None,
-        encryption: Sealing | None = None,
-    ) -> None:
-        self.store = store
-        self.connections = connections
-        self.encryption = check_sealing(encryption)
-        self._clock = clock
-        self._payloads = Payloads(sealing=self.encryption)
-        self._dead_letters: dict[str, str] = {}
-        self.meter = Metrics(self.host_time)
-        self.handled: dict[int, Queue[Any]] = {}
 
     @property
     def bulk(self) -> DatabaseBulk:
         """Batches that many tasks stage and that become visible all at once; for engines such as Spark."""
         return DatabaseBulk(self)
+
+    # Queues.
 
     @overload
     def queue(
@@ -195,7 +164,7 @@ class Database(Pipelines, Directory):
             ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is not a
                 function, or a field cannot be indexed.
         """
-        queue = Queue(
+        return Queue(
             self,
             name,
             lease,
@@ -208,23 +177,43 @@ class Database(Pipelines, Directory):
             history,
             remember_keys,
         )
-        if dead_letter is not None:
-            targets = {**self._dead_letters, name: dead_letter}
-            check_targets(targets)
-            self._dead_letters = targets
-        return queue
 
-    def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
-        """Raise ConfigurationError if dead letters would go in a circle, by stored definitions and open handles."""
-        targets = {name: one.dead_letter for name, one in stored.items()} | self._dead_letters | {queue: dead_letter}
-        check_targets({name: target for name, target in targets.items() if target is not None})
+    async def as_defined(self, name: str, *, payload: type[Any] | None = None, known: bool = False) -> Queue[Any]:
+        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
 
-    async def is_dead_letter_queue(self, name: str) -> bool:
-        """Return whether dead letters are sent to this queue, by handles open here or definitions in the database."""
-        if name in self._dead_letters.values():
-            return True
-        known = [readable(one.definition) for one in await self.run(self.store.settings)]
-        return any(definition is not None and definition.dead_letter == name for definition in known)
+        For programs that do not declare it themselves.
+
+        Args:
+            name: its name.
+            payload: the type of its payloads, which a database cannot say.
+            known: refuse a name that the database knows nothing of, which is most likely mistyped.
+
+        Raises:
+            ConfigurationError: it was declared by a version that this one does not understand.
+            UnknownName: the database knows nothing of such a queue, and `known` was said.
+        """
+        called = check_queue_name(name)
+        said = await self.run(lambda: self.store.metadata.settings(called))
+        if known and not said and not await self.knows_queue(called):
+            raise UnknownName("queue", called, nearest(called, await self.known_queues()))
+        definition = decoded(called, said[0].definition) if said else None
+        if definition is None:
+            return self.queue(called, payload=payload)
+        return self.queue(
+            called,
+            payload=payload,
+            lease=definition.lease,
+            retry=policy_of(called, definition),
+            max_payload_bytes=definition.max_payload_bytes,
+            dead_letter=definition.dead_letter,
+            history=definition.history,
+            remember_keys=definition.remember_keys,
+            indexed=indexed_again(definition.indexed),
+        )
+
+    async def queues(self) -> list[str]:
+        """Return the names of the queues that have messages; `known_queues` includes empty queues."""
+        return await self.run(self.store.operations.queues)
 
     async def definitions(self) -> list[Defined]:
         """Return the stored definitions and settings of queues, in order of name; queues without any are left out.
@@ -232,166 +221,28 @@ class Database(Pipelines, Directory):
         Raises:
             ConfigurationError: a queue was declared by a version that this one does not understand.
         """
-        said = await self.run(self.store.settings)
+        said = await self.run(self.store.metadata.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
 
-    def host_time(self) -> datetime:
-        """Return the time as this process knows it: from the clock given to `connect`, otherwise from the host."""
-        return (self._clock or HostClock()).now()
+    # Pipelines.
 
-    async def queues(self) -> list[str]:
-        """Return the names of the queues that have messages; `known_queues` includes empty queues."""
-        return await self.run(self.store.queues)
+    def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
+        """Return a worker that runs a pipeline on plain workers; see `Pipeline.worker`."""
+        from duerow.aio.stations import PipelineWorker  # few programs need it
 
-    # Schedules.
-
-    async def schedule(
-        self,
-        name: str,
-        *,
-        queue: str,
-        payload: Any = None,
-        cron: str | None = None,
-        every: timedelta | None = None,
-        daily: Daily | None = None,
-        zone: str | None = None,
-        start: datetime | None = None,
-        headers: Mapping[str, Scalar] | None = None,
-        group: str | None = None,
-        priority: int = 0,
-        missed: Missed = "once",
-        grace: timedelta = planning.GRACE,
-    ) -> Schedule:
-        """Push a message on a recurring schedule; return the schedule as it is now stored.
-
-        Any worker of this database pushes it, whatever its queue, and so does `maintain`: one message per tick,
-        however many processes there are, due since the time of the tick, with the headers `schedule` and `tick`.
-
-        Declaring it again unchanged has no effect. If `cron`, `every`, `daily`, `zone` or `start` changes, the first
-        tick of the new times replaces the pending one; otherwise the pending tick stays, and carries the new content.
-
-        Args:
-            name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
-            queue: the queue that the messages go to.
-            payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
-            cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
-                `cron`, `every` and `daily`.
-            every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
-            daily: one or more times of day, as `time(8, 30)` or "08:30".
-            zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
-            start: no tick is earlier; intervals are counted from here. An aware datetime.
-            headers: names and scalars that travel with each message.
-            group: the group of the messages: they are then handled one at a time, in the order of the ticks.
-            priority: their priority; lower goes first.
-            missed: what to do with ticks that were not pushed within the grace: "skip" leaves them out, "once" pushes
-                the last of them, "all" pushes each.
-            grace: how late a tick may be before it counts as missed; default: a minute.
-
-        Raises:
-            ConfigurationError: the name, the times or `missed` is invalid, or the schedule would never tick.
-            InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
-                bounds.
-        """
-        called = planning.check_schedule_name(name)
-        rhythm = planning.rhythm_of(cron, every, daily, zone, start)
-        # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
-        encoded = self._payloads.elsewhere.encode(payload)
-        encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
-        wanted = planning.definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
-        while True:
-            found = await self._find_schedule(called)
-            change = planning.declare(called, wanted, found)
-            if change is None:
-                return planning.shown(found.rows[0], self._payloads)
-            if change.after is not None and await self._set_schedule(change):
-                return planning.shown(change.after, self._payloads)
-
-    async def schedules(self) -> list[Schedule]:
-        """Return all schedules in order of name."""
-        found = await self.run(self.store.schedules)
-        return [planning.shown(row, self._payloads) for row in found.rows]
-
-    async def unschedule(self, name: str) -> bool:
-        """Remove a schedule and its pending tick; return whether it existed. Messages that it has pushed stay."""
-        called = planning.check_schedule_name(name)
-        while True:
-            change = planning.remove(called, await self._find_schedule(called))
-            if change is None:
-                return False
-            if await self._set_schedule(change):
-                return True
-
-    async def maintain(self) -> Maintained:
-        """Do one round of the workers' background tasks: push due ticks of schedules, and prune history and keys.
-
-        A schedule that cannot tick does not hold up the others: the result names it, with the error.
-        """
-        ticked = await self.tick()
-        return msgspec.structs.replace(ticked, pruned=await self.prune())
-
-    async def prune(self, batches: int | None = None) -> int:
-        """Delete expired turns and remembered keys of all queues; return how many were deleted.
-
-        Args:
-            batches: the most transactions, each of up to a thousand turns and a thousand keys; default: no limit.
-        """
-        gone = made = 0
-        while batches is None or made < batches:
-            some = await self.run(lambda: self.store.prune(PRUNE_BATCH))
-            gone, made = gone + some, made + 1
-            if some < PRUNE_BATCH:
-                break
-        return gone
-
-    async def tick(self) -> Maintained:
-        """Push the due ticks of schedules; see `maintain`."""
-        pushed = 0
-        failed: dict[str, DuerowError] = {}
-        while True:
-            found = await self.run(lambda: self.store.schedules(due=True))
-            due = [row for row in found.rows if row.name not in failed]
-            for row in due:
-                try:
-                    pushed += await self._tick(row, found.now)
-                except StoreUnavailable:
-                    raise
-                except DuerowError as error:
-                    failed[row.name] = error
-            if not due:
-                next_in = None if found.next_at is None else found.next_at - found.now
-                return Maintained(pushed, next_in, failed)
-
-    async def _tick(self, row: Planned, now: datetime) -> int:
-        """Push the due ticks of a schedule and advance it; return how many: 0 if another process was faster."""
-        change = planning.tick(row, now)
-        return len(change.push) if await self._set_schedule(change) else 0
-
-    async def _set_schedule(self, change: ScheduleChange) -> bool:
-        return await self.run(lambda: self.store.set_schedule(change))
-
-    async def _find_schedule(self, name: str) -> SchedulesFound:
-        return await self.run(lambda: self.store.schedules(name=name))
-
-    # Counting.
-
-    async def write_counts(self) -> None:
-        """Write the counts for `stats` that this handle has not written yet.
-
-        Workers do this every ten seconds, other consumers along with a settlement, and `close` writes the rest.
-        """
-        with self.meter.writing() as rows:
-            if rows:
-                await self.run(lambda: self.store.note_counts(self.meter.process, rows))
+        return PipelineWorker(pipeline, self, rehome)
 
     # The tables.
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to this version; return the names of the migrations that were applied now."""
-        return await self.run(self.store.migrate, many=offload.MANY)  # its statements take long to build
+        if "schema" not in self.store.capabilities.parts:  # there are no tables
+            return []
+        return await self.run(self.store.schema.migrate, many=offload.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
         """Return the statements that create the tables, for somebody with the rights to run them."""
-        return self.store.migration_sql()
+        return self.store.schema.migration_sql()
 
     def roles_sql(
         self,
@@ -416,61 +267,15 @@ class Database(Pipelines, Directory):
             NotSupported: the database has no roles (SQLite, memory), or no statements to grant rights (MongoDB).
         """
         given = {"producer": producer, "consumer": consumer, "operator": operator, "reader": reader}
-        return self.store.roles_sql({role: name for role, name in given.items() if name is not None})
-
-    async def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
-        """Execute a plan and return its result.
-
-        On a connection of its own, a transaction that loses to another one is repeated as a whole; inside the
-        caller's transaction nothing is retried.
-
-        Args:
-            plan: makes the plan, anew for every try.
-            within: the caller's open transaction.
-            many: how many messages the plan handles.
-
-        Raises:
-            Conflict: it lost ten times in a row, or once after waiting for as long as the database allows.
-            StoreUnavailable: the server cannot be reached, or the connection broke.
-        """
-        carry_out = offload.carrying(many)
-        if within is not None:
-            return await carry_out(plan(), self.connections.join(within))
-        try:
-            async with self.connections.open() as execute:
-                return await carry_out(plan(), execute)
-        except Conflict as lost:
-            if lost.waited:
-                raise
-            return await again(lambda: self._carry_out(plan, many))
-
-    async def claim(self, plan: Callable[[bool], Plan[T]], within: Any = None, many: int = 1) -> T:
-        """Execute a claim; if the database refuses one of its messages, repeat it with each message on its own.
-
-        Inside the caller's transaction the refusal is raised: it may have ended that transaction.
-
-        Args:
-            plan: makes the plan; its argument says whether to take the messages one by one.
-            within: the caller's open transaction.
-            many: how many messages the plan handles.
-        """
-        try:
-            return await self.run(lambda: plan(False), within, many)
-        except DuerowError as refused:
-            if within is not None or not refused.of_row:
-                raise
-        return await self.run(lambda: plan(True), None, many)
-
-    async def _carry_out(self, plan: Callable[[], Plan[T]], many: int) -> T:
-        async with self.connections.open() as execute:
-            return await offload.carrying(many)(plan(), execute)
+        return self.store.schema.roles_sql({role: name for role, name in given.items() if name is not None})
 
     async def close(self) -> None:
         """Close idle connections; an engine that the user passed stays open."""
         try:
             await self.write_counts()
         except Exception as error:  # the database may be gone; closing must work all the same
-            LOG.warning("what was counted for stats in the last seconds is lost: %s", error)
+            named = {"event": "not-counted"}
+            LOG.warning("the counts of the last seconds are missing in stats: %s", error, extra=named)
         await self.connections.close()
 
     async def __aenter__(self) -> Self:
@@ -480,21 +285,3 @@ class Database(Pipelines, Directory):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-async def again(transaction: Transaction[T]) -> T:
-    """Repeat a transaction that lost once, after a pause each time; the last try raises whatever happens."""
-    for pause in _pauses():
-        await asyncio.sleep(pause)
-        try:
-            return await transaction()
-        except Conflict as lost:
-            if lost.waited:
-                raise
-    return await transaction()
-
-
-def _pauses() -> Iterator[float]:
-    """Yield the seconds to wait before each retry except the last: doubling from 2 ms to 0.5 s, with random jitter."""
-    for tried in range(TRIES - 2):
-        yield random.uniform(0.5, 1.0) * min(0.002 * 2**tried, 0.5)  # noqa: S311 - spreads load, guards nothing

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from datetime import timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from duerow.aio.handle import P, QueueHandle
 from duerow.errors import ConfigurationError, Conflict, TimedOut
 from duerow.message import check_span
 from duerow.phrases import Call
@@ -22,11 +23,7 @@ from duerow.queue.definition import (
     readable,
 )
 from duerow.queue.retry_json import as_value
-from duerow.retry import RetryPolicy
-from duerow.store import Indexed, Indexing, Retention
-
-if TYPE_CHECKING:
-    from duerow.aio.database import Database
+from duerow.store import Indexing
 
 LOG: Final = logging.getLogger("duerow.queue")
 
@@ -40,17 +37,8 @@ PATIENCE: Final = 60.0
 """Seconds to wait for another process that is creating indexes."""
 
 
-class Definitions:
+class Definitions(QueueHandle[P]):
     """The part of a queue for its definition; see `Queue`."""
-
-    database: Database
-    name: str
-    lease: timedelta
-    retry: RetryPolicy
-    dead_letter: str | None
-    max_payload_bytes: int
-    keeping: Retention | None
-    indexed: tuple[Indexed, ...]
 
     @property
     def declared(self) -> Definition:
@@ -71,7 +59,7 @@ class Definitions:
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
         """
-        said = await self.database.run(lambda: self.database.store.settings(self.name))
+        said = await self.database.run(lambda: self.database.store.metadata.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
 
     async def declare(self, *, dry_run: bool = False) -> Declaration:
@@ -90,37 +78,42 @@ class Definitions:
             Conflict: another process has been creating indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)
-        said = await self.database.run(self.database.store.settings)
+        said = await self.database.run(self.database.store.metadata.settings)
         known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
         self.database.check_dead_letters(known, self.name, self.dead_letter)
         indexing = await self._have_indexes(dry_run)
         stored, declared = known.get(self.name), self.declared
         if stored != declared and not dry_run:
             text = encoded(declared)
-            await self.database.run(lambda: self.database.store.put_settings(self.name, definition=text))
+            await self.database.run(lambda: self.database.store.metadata.put_settings(self.name, definition=text))
         return Declaration(self.name, stored, declared, indexing.created, indexing.dropped)
 
     async def _have_indexes(self, dry_run: bool) -> Indexing:
         patient_until = monotonic() + PATIENCE
         while True:
             try:
-                return await self.database.run(lambda: self.database.store.index(self.name, self.indexed, dry_run))
+                return await self.database.run(
+                    lambda: self.database.store.metadata.index(self.name, self.indexed, dry_run)
+                )
             except Conflict:
                 if monotonic() > patient_until:
                     raise
 
     async def tell_differences(self) -> None:
         """Log a warning for each setting that differs between the database and this handle."""
+        if "metadata" not in self.database.store.capabilities.parts:
+            return
         try:
             stored = await self.definition()
         except ConfigurationError as error:
-            LOG.warning("%s", error)
+            LOG.warning("%s", error, extra={"event": "definition-unknown", "queue": self.name})
             return
         for difference in differences(stored, self.declared) if stored is not None else ():
             LOG.warning(
-                "queue %s differs from what its database says in %s; this handle goes by its own, declare() writes it",
+                "queue %s differs from its stored definition in %s; this program uses its own, and declare() stores it",
                 self.name,
                 difference,
+                extra={"event": "definition-differs", "queue": self.name},
             )
 
     async def drain(self, timeout: timedelta | None = None, *, wait: bool = True) -> None:  # noqa: ASYNC109
@@ -138,7 +131,7 @@ class Definitions:
             TimedOut: messages are left; the queue goes on draining.
         """
         span = None if timeout is None else check_span("timeout", timeout)
-        await self.database.run(lambda: self.database.store.put_settings(self.name, draining=True))
+        await self.database.run(lambda: self.database.store.metadata.put_settings(self.name, draining=True))
         if not wait:
             return
         began = monotonic()
@@ -158,5 +151,5 @@ class Definitions:
             await asyncio.sleep(GLANCE)
 
     async def _is_empty(self) -> bool:
-        standing = await self.database.run(lambda: self.database.store.queue_stats(self.name, 1))
+        standing = await self.database.run(lambda: self.database.store.operations.queue_stats(self.name, 1))
         return not (standing.ready or standing.delayed or standing.leased or standing.waiting)

@@ -4,54 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, cast, get_args, overload
+from typing import Any, Final, cast, get_args, overload
 
 from msgspec import UNSET
-from typing_extensions import TypeVar
 
+from duerow.aio.handle import P, QueueHandle
 from duerow.conditions.model import Compare, Condition, Field, every
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, Scalar, Status
-from duerow.payload.encoding import Payloads
 from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
 from duerow.queue.edits import UNFINISHED, Changed, EditBatch
-from duerow.store import Indexed, Query, Retention, Store
+from duerow.store import Query
 from duerow.where import as_condition, as_path
-
-if TYPE_CHECKING:
-    from duerow.aio.database import Database
-
-P = TypeVar("P", default=Any)
-"""The declared type of a queue's payloads; Any if none is declared."""
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
-class Edits(Generic[P]):
+class Edits(QueueHandle[P]):
     """The part of a queue that reads and changes messages; it hands none out."""
-
-    database: Database
-    name: str
-    max_payload_bytes: int
-    indexed: tuple[Indexed, ...]
-    keeping: Retention | None
-    _store: Store
-    _payloads: Payloads
 
     # Look.
 
     async def peek(self, n: int = 1) -> list[Message[P]]:
         """Return up to n due messages, in the order in which they would be handed out, without taking them."""
         limit = edits.how_many(n)
-        records = await self.database.run(lambda: self._store.peek(self.name, limit))
+        records = await self.database.run(lambda: self._store.operations.peek(self.name, limit))
         return [mapping.readable(record, self._payloads) for record in records]
 
     async def contains(self, key: str) -> bool:
         """Return whether a live message (neither done nor dead) has the key."""
         query = Query(self.name, keys=(edits.one_key(key),), statuses=("new", "error"), limit=1)
-        return bool(await self.database.run(lambda: self._store.find(query)))
+        return bool(await self.database.run(lambda: self._store.messages.find(query)))
 
     async def get(self, id: int) -> Message[P] | None:
         """Return the message with this id, None if there is none; ConfigurationError if `id` is not a valid id."""
@@ -156,17 +141,19 @@ class Edits(Generic[P]):
             parts.append(Compare(("status",), "=", status))
         condition = every(*parts) if parts else None
         limit = None if exact else CAP
-        tally = await self.database.run(lambda: self._store.tally(self.name, condition, path, limit, self.indexed))
+        tally = await self.database.run(
+            lambda: self._store.operations.tally(self.name, condition, path, limit, self.indexed)
+        )
         return counted(tally, limit) if path is None else counted_by(tally, limit)
 
     async def _count_by_status(self, status: str | None, each: bool) -> Count | Counts:
-        counts = await self.database.run(lambda: self._store.count(self.name))
+        counts = await self.database.run(lambda: self._store.operations.count(self.name))
         names = (*STATUSES, *sorted(counts.keys() - set(STATUSES)))  # plus any other value found in the table
         wanted = {name: counts.get(name, 0) for name in names if status in (None, name)}
         return Counts(wanted) if each else Count(sum(wanted.values()))
 
     async def _found(self, query: Query) -> list[Message[P]]:
-        records = await self.database.run(lambda: self._store.find(query))
+        records = await self.database.run(lambda: self._store.messages.find(query))
         return [mapping.readable(record, self._payloads) for record in records]
 
     # Change.

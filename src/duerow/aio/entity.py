@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
-from typing import Any, Generic, overload
+from datetime import timedelta
+from typing import Any
 
-from msgspec import UNSET
-from sqlalchemy import ColumnElement
-from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Mapped
-from typing_extensions import TypeVar
 
-from duerow import reservation as core
-from duerow.aio.database import Database, again
-from duerow.aio.queue import Queue, Reservation
-from duerow.aio.sessions import (
-    Engine,
-    OnDone,
-    Session,
-    Work,
-    called,
-    engine_here,
-    first_read_alone,
-    looked,
-    new_session,
-    open_entities,
-    session_within,
-)
+from duerow.aio.database import Database
+from duerow.aio.entity_edits import EntityEdits
+from duerow.aio.entity_handler import RowBatchHandler, RowHandler, TransactionalRowHandler
+from duerow.aio.entity_rows import E, is_left
+from duerow.aio.entity_worker_queue import EntityTurns, EntityWorkerQueue
+from duerow.aio.orm import Engine, OnDone, Session
+from duerow.aio.reservation import Reservation
+from duerow.aio.sessions import engine_here
+from duerow.aio.settlements import Settlements
 from duerow.clock import Clock
-from duerow.entity.handling import check_attempt, check_on_done, check_worker, conclude, fails, is_ours
-from duerow.entity.state import QueueState, changed_here, check_deletes, mapper_of, state_of
-from duerow.errors import Conflict, InvalidMessage, LeaseLost, MessageLeased, SchemaOutdated
-from duerow.message import Failure, Message, Status
-from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
-from duerow.queue.edits import Changed, how_many
-from duerow.queue.mapping import readable
-from duerow.queue.stats import Reason, reasons_of_row
+from duerow.entity.handler import check_worker
+from duerow.entity.state import QueueState
+from duerow.queue.limits import RunLimits
 from duerow.retry import RetryFunction, RetryPolicy
-from duerow.settlement import LEFT, Bury, Commit, Left, Retry, Settlement, decide
-from duerow.store import Refused
-from duerow.stores.sql.entities.columns import kept_in, missing
-from duerow.stores.sql.entities.keys import parts_of
-from duerow.stores.sql.entities.queries import EntityQueries, Standing
-from duerow.stores.sql.errors import explained
-
-E = TypeVar("E", default=Any)
-"""The user's model."""
-
-T = TypeVar("T")
+from duerow.store import READ_TIMEOUT
+from duerow.worker.budget import Rate
 
 
-class EntityQueue(Generic[E]):
+class EntityQueue(EntityEdits[E], Settlements[Any]):
     """The rows of a table as a queue, by one of their queue states; its methods work like those of `duerow.Queue`.
 
     It has no table of its own, so nothing has to be created or closed. A reservation's message has its row's primary
@@ -66,8 +41,10 @@ class EntityQueue(Generic[E]):
             doubling from 1 s up to 1 h.
         on_done: what to do with a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
             a function is called with it and a session, in the transaction that marks it as done.
-        permits: a duerow database in which workers with `singleton` or `cluster_concurrency` keep their permits.
+        permits: a duerow database in which workers with `singleton` or `cluster_concurrency` keep their permits, and
+            `limit` what workers may do at most.
         clock: tells the time instead of the database; for tests.
+        read_timeout: how long `find`, `count` or `stats` may take before it raises QueryTimeout; None: no limit.
 
     Attributes:
         model: the class of its rows.
@@ -88,110 +65,29 @@ class EntityQueue(Generic[E]):
         on_done: OnDone = "keep",
         permits: Database | None = None,
         clock: Clock | None = None,
+        read_timeout: timedelta | None = READ_TIMEOUT,
     ) -> None:
-        self.model: type[E]
-        self.model, self.key, self.table = state_of(state)
-        self.name = self.table.queue
-        self.on_done = check_on_done(on_done)
-        if on_done == "delete":
-            check_deletes(self.model, self.key)
-        store, connections = open_entities(engine, self.table, on_done == "delete", clock)
-        database = Database(store, connections, clock)
-        self.dialect = engine.dialect.name
-        self.line = EntityLine(self, database, lease, retry, permits)
-        self._looking: EntityQueries[E] = EntityQueries(mapper_of(self.model), self.table, clock, kept_in(self.dialect))
-
-    def __repr__(self) -> str:
-        return f"<EntityQueue {self.name!r}>"
+        super().__init__(state, engine, retry, on_done, clock, read_timeout)
+        self.worker_queue = EntityWorkerQueue(self, self._database, lease, self.retry, permits)
 
     @property
     def lease(self) -> timedelta:
         """How long a reservation lasts unless it is extended."""
-        return self.line.lease
+        return self.worker_queue.lease
 
     @property
-    def retry(self) -> RetryPolicy:
-        """The delays between attempts, and how many attempts are allowed."""
-        return self.line.retry
-
-    def session(self) -> Session:
-        """Return a new session on the queue's engine; loaded objects stay readable after a commit."""
-        return new_session(self.line.database.connections)
-
-    async def in_transaction(self, work: Work[T]) -> T:
-        """Do some work in a new session and commit it; repeat it as a whole if it loses to another transaction.
-
-        Raises:
-            Conflict: it lost ten times in a row, or once after waiting for as long as the database allows.
-        """
-
-        async def transaction() -> T:
-            try:
-                async with self.session() as session:
-                    result = await work(session)
-                    await session.commit()
-                    return result
-            except DBAPIError as error:
-                known = explained(kept_in(self.dialect), error)
-                # A violated constraint of the user's tables is not a conflict between transactions.
-                if isinstance(error, IntegrityError) or not isinstance(known, Conflict):
-                    raise
-                raise known from error
-
-        try:
-            return await transaction()
-        except Conflict as lost:
-            if lost.waited:
-                raise
-            return await again(transaction)
-
-    async def check(self) -> None:
-        """Raise SchemaOutdated, naming what is missing, unless the table has all columns and indexes of the state.
-
-        Raises:
-            ConfigurationError: this server, or this kind of table, cannot give the queue's guarantees.
-        """
-        async with self.session() as session:
-            lacking = await looked(session, lambda connection: missing(connection, self.table))
-        if lacking:
-            raise SchemaOutdated(
-                f"{self.name} lacks {', '.join(lacking)} in the database; create the table from its model, or add the "
-                f"state to it, with Alembic: op.add_queue_state({self.table.name!r}, {self.table.prefix!r})"
-            )
-        database = self.line.database
-        await database.run(database.store.check)
-
-    # Reserve.
+    def _turns(self) -> EntityTurns:
+        return self.worker_queue._turns
 
     async def reserve(self, *, lease: timedelta | None = None) -> Reservation | None:
         """Reserve the next due row for this consumer until now + lease; None when nothing is due."""
-        return await self.line.reserve(lease=lease)
+        return await self.worker_queue.reserve(lease=lease)
 
     async def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None
     ) -> list[Reservation]:
         """Reserve up to n due rows, oldest first, never one for two consumers; see Queue.reserve_many."""
-        return await self.line.reserve_many(n, lease=lease, consumer=consumer)
-
-    async def load(self, session: Session, reservation: core.BareReservation) -> E | None:
-        """Return the row of a reservation in your session; None if the row is gone or the turn has ended."""
-        entity = await self.row(session, reservation.message.id, populate_existing=True)
-        return entity if is_ours(entity, self.key, reservation.message) else None
-
-    async def row(self, session: Session, id: Any, locked: bool = False, **options: Any) -> E | None:
-        """Return the row with a primary key, the `id` of its messages, in a session; None if there is none.
-
-        Args:
-            session: the session to load it in.
-            id: the primary key; a tuple if it has several columns.
-            locked: lock the row, so that no other transaction can write it until this one ends.
-            options: SQLAlchemy execution options, such as `populate_existing`.
-        """
-        looking = self._looking
-        statement = looking.one_locked if locked else looking.one
-        found = await session.scalars(statement, looking.of_id(id), execution_options=options)
-        row: E | None = found.unique().one_or_none()
-        return row
+        return await self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
 
     @asynccontextmanager
     async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[tuple[E, Session] | None]:
@@ -213,252 +109,45 @@ class EntityQueue(Generic[E]):
                     return
                 yield entity, session
                 await session.commit()
-                if await self._is_left(entity, session, reservation.message):
+                if await is_left(self, entity, session, reservation.message):
                     return
-        except (Retry, Bury) as wish:
-            await self.line.end(reservation, decide(reservation.message, wish, self.retry))
         except BaseException as error:
-            await self.line.end(reservation, decide(reservation.message, error, self.retry))
-            raise
+            if not await self._turns.end_by(reservation, error):
+                raise
         else:
             await self.commit(reservation)
 
-    # Settle.
-
-    async def commit(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """End the turn: the row is done, and `on_done` is applied to it.
-
-        Raises:
-            LeaseLost: the row was already taken over, changed, rescheduled, deleted or settled; nothing was changed.
-        """
-        await self.line.commit(reservation, within=within)
-
-    async def rollback(
-        self,
-        reservation: core.BareReservation,
-        *,
-        delay: timedelta | None = None,
-        error: BaseException | Failure | str | None = None,
-        within: Any = None,
-    ) -> None:
-        """End the turn as failed: the row is due again after a delay, or as the policy says; see Queue.rollback."""
-        await self.line.rollback(reservation, delay=delay, error=error, within=within)
-
-    async def bury(
-        self, reservation: core.BareReservation, reason: str | Failure | BaseException, *, within: Any = None
-    ) -> None:
-        """End the turn: the row is dead, with the reason. LeaseLost as in `commit`."""
-        await self.line.bury(reservation, reason, within=within)
-
-    async def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give back a row that was not started: same due time, place and attempts. LeaseLost as in `commit`."""
-        await self.line.release(reservation, within=within)
-
-    async def extend(
-        self, reservation: core.BareReservation, lease: timedelta | None = None, *, within: Any = None
-    ) -> Reservation:
-        """Extend the lease until now + lease; return the reservation with its new end. LeaseLost as in `commit`."""
-        return await self.line.extend(reservation, lease, within=within)
-
-    async def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `commit`, in one statement; return those that were refused, each with its error."""
-        return await self.line.commit_many(reservations, within=within)
-
-    async def rollback_many(
-        self,
-        reservations: Iterable[core.BareReservation],
-        *,
-        delay: timedelta | None = None,
-        error: BaseException | Failure | str | None = None,
-        within: Any = None,
-    ) -> list[Refused]:
-        """Like `rollback`, in one statement; return those that were refused, each with its error."""
-        return await self.line.rollback_many(reservations, delay=delay, error=error, within=within)
-
-    async def bury_many(
-        self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
-    ) -> list[Refused]:
-        """Like `bury`, in one statement; return those that were refused, each with its error."""
-        return await self.line.bury_many(reservations, reason, within=within)
-
-    async def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `release`, in one statement; return those that were refused, each with its error."""
-        return await self.line.release_many(reservations, within=within)
-
-    async def extend_many(
-        self, reservations: Iterable[core.BareReservation], lease: timedelta | None = None, *, within: Any = None
-    ) -> list[Refused]:
-        """Extend the leases until now + lease; return those that were refused, each with its error."""
-        return await self.line.extend_many(reservations, lease, within=within)
-
-    async def settle(
-        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None
-    ) -> list[Refused]:
-        """End many turns, each in its own way, in one transaction; return those refused, each with its error."""
-        return await self.line.settle(pairs, within=within)
-
-    # Look and change.
-
-    async def find(
-        self,
-        *where: ColumnElement[bool],
-        status: Status | None = None,
-        order_by: Any = None,
-        limit: int = 100,
-        after: Any = None,
-    ) -> list[E]:
-        """Return rows that meet all conditions, one page at a time.
-
-        Args:
-            where: conditions on columns of the model, as in `SmsMessage.sender == "me"`.
-            status: only rows with this status.
-            order_by: a column, or a list of them; default: the primary key.
-            limit: the most rows to return.
-            after: the id of the last row of the previous page, if ordered by primary key.
-
-        Raises:
-            ConfigurationError: there is no such status, or `after` is given with another order.
-        """
-        statement = self._looking.find(where, status, order_by, how_many(limit), after)
-        async with self.session() as session:
-            return list((await session.scalars(statement)).unique())
-
-    @overload
-    async def count(
-        self,
-        *where: ColumnElement[bool],
-        status: Status | None = None,
-        by: None = None,
-        exact: bool = False,
-    ) -> Count: ...
-    @overload
-    async def count(
-        self,
-        *where: ColumnElement[bool],
-        status: Status | None = None,
-        by: Any,
-        exact: bool = False,
-    ) -> Counts: ...
-    async def count(
-        self,
-        *where: ColumnElement[bool],
-        status: Status | None = None,
-        by: Any = None,
-        exact: bool = False,
-    ) -> Count | Counts:
-        """Count rows, in total or by the values of a column, as in `by=SmsMessage.sender`.
-
-        Args:
-            where: only rows that meet these conditions on columns of the model.
-            status: only rows with this status.
-            by: count for each value of this column.
-            exact: count all; default: stop at 10,000; the result's `capped` says so.
-
-        Raises:
-            ConfigurationError: there is no such status.
-        """
-        limit = None if exact else CAP
-        statement = self._looking.count(where, status, by, limit)
-        async with self.session() as session:
-            tally = [(value, number) for value, number in await session.execute(statement)]
-        return counted(tally, limit) if by is None else counted_by(tally, limit)
-
-    async def stats(self, *, exact: bool = False) -> Standing:
-        """Return the state of the queue: how many rows are ready, delayed, leased and dead, and the next due time.
-
-        Args:
-            exact: count all; default: count up to 10,000 of each.
-        """
-        cap = None if exact else CAP
-        async with self.session() as session:
-            row = (await session.execute(self._looking.standing(cap))).one()
-        return self._looking.stands(row, cap)
-
-    async def why(self, id: Any) -> list[Reason]:
-        """Return why a row is not running, as codes and sentences: ready, not-due, stopped, leased, limit, done, dead.
-
-        Raises:
-            InvalidMessage: there is no such row, or `id` is not a primary key of its table.
-        """
-        parts_of(self.table.keys, id)
-        database, name, wanted = self.line.database, self.name, id
-        seen = await database.run(lambda: database.store.inspect(name, wanted, None))
-        if seen is None:
-            raise InvalidMessage(f"{name} has no row with id {id}; it may have been deleted")
-        return reasons_of_row(seen, readable(seen.record), self.retry.limit)
-
-    async def reschedule(
-        self,
-        *where: ColumnElement[bool],
-        id: Any = None,
-        due: datetime | None = UNSET,  # type: ignore[assignment]
-        delay: timedelta | None = None,
-        dry_run: bool = False,
-        even_if_leased: bool = False,
-        within: Any = None,
-    ) -> Changed:
-        """Change the due time of rows, or stop them; a dead row runs once more and keeps its attempts.
-
-        One UPDATE, in one transaction. Rows that are done stay as they are: use the state's `schedule()` for them.
-
-        Args:
-            where: all rows that meet these conditions on columns of the model.
-            id: or the row with this primary key.
-            due: when they are due; None stops them until they are scheduled again.
-            delay: how long from now; `timedelta(0)` is now.
-            dry_run: change nothing, only return how many would change.
-            even_if_leased: include rows that a consumer is working on: its settlement will be refused.
-            within: your open session or SQLAlchemy connection.
-
-        Raises:
-            MessageLeased: a consumer is working on the row given by id; conditions skip such rows.
-            ConfigurationError: not exactly one of due and delay was given, or no rows are given.
-        """
-        meant, values = self._looking.meant(where, id, due is None), self._looking.rescheduled(due, delay)
-        return await self._change(meant, id, values, dry_run, even_if_leased, within)
-
-    async def requeue(
-        self,
-        *where: ColumnElement[bool],
-        id: Any = None,
-        dry_run: bool = False,
-        even_if_leased: bool = False,
-        within: Any = None,
-    ) -> Changed:
-        """Reset rows: due now, status `new`, attempts 0, no error. Otherwise like `reschedule`."""
-        meant, values = self._looking.meant(where, id, False), self._looking.requeued()
-        return await self._change(meant, id, values, dry_run, even_if_leased, within)
-
-    async def _change(
-        self,
-        meant: Sequence[Any],
-        id: Any,
-        values: Mapping[str, Any],
-        dry_run: bool,
-        even_if_leased: bool,
-        within: Any,
-    ) -> Changed:
-        async def change(session: Session) -> Changed:
-            free, leased, holder = (await session.execute(self._looking.numbers(meant))).one()
-            if even_if_leased:
-                free, leased = free + leased, 0
-            if id is not None and leased:
-                raise MessageLeased(id, holder)
-            if dry_run:
-                return Changed(free, leased)
-            changed: Any = await session.execute(self._looking.change(meant, values, even_if_leased))
-            return Changed(changed.rowcount, leased)
-
-        if within is None:
-            return await self.in_transaction(change)
-        async with session_within(within) as session:
-            return await change(session)
-
     # Workers.
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether `limit` has a place to keep limits: whether it was made with `permits`."""
+        return self.worker_queue.permits is not None
+
+    async def limits(self) -> RunLimits:
+        """Return what workers of this queue may do at most, as `limit` has set it."""
+        return await self.worker_queue.limits()
+
+    async def limit(
+        self,
+        *,
+        concurrency: int | None = None,
+        cluster_concurrency: int | None = None,
+        rate: Rate | None = None,
+    ) -> RunLimits:
+        """Limit what workers of this queue do, those that run as well; see Queue.limit.
+
+        Raises:
+            ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate), or the queue was made
+                without `permits`, the database that keeps the limits.
+        """
+        return await self.worker_queue.limit(
+            concurrency=concurrency, cluster_concurrency=cluster_concurrency, rate=rate
+        )
 
     def settle_in(self) -> None:
         """Bind the engine to the running loop; work for this queue in other loops gets an engine like it."""
-        engine_here(self.line.database.connections)
+        engine_here(self._database.connections)
 
     def handling(
         self,
@@ -469,160 +158,6 @@ class EntityQueue(Generic[E]):
         processes: int | None,
     ) -> Callable[..., Any]:
         """Return the handler of messages that calls a handler of rows; for `Worker`."""
-        check_worker(self.name, processes, by_permit and self.line.permits is None)
-        kind = HandlingOfBatches if whole_batch else HandlingWithin if transactional else Handling
+        check_worker(self.name, processes, by_permit and self.worker_queue.permits is None)
+        kind = RowBatchHandler if whole_batch else TransactionalRowHandler if transactional else RowHandler
         return kind(self, handler)
-
-    async def _is_left(self, entity: Any, session: Session, message: Message) -> bool:
-        """Return whether the handler itself has deleted or rescheduled its row: then the row stays like that."""
-        state = entity._sa_instance_state
-        if state.was_deleted or state.deleted:
-            return True
-        if not changed_here(entity, self.key, session.info):
-            return False
-        # The session may have undone it since, by a rollback or one to a savepoint: look at the row itself.
-        return not is_ours(await self.row(session, message.id, populate_existing=True), self.key, message)
-
-
-class EntityLine(Queue):
-    """An entity queue as a worker sees it: a queue of messages without payloads.
-
-    Args:
-        entities: the entity queue.
-        database: executes its plans.
-        lease, retry: as in `Queue`.
-        permits: the database in which its workers keep their permits.
-    """
-
-    locked_while_handled = True
-
-    def __init__(
-        self,
-        entities: EntityQueue[Any],
-        database: Database,
-        lease: timedelta,
-        retry: RetryPolicy | RetryFunction | None,
-        permits: Database | None,
-    ) -> None:
-        super().__init__(database, entities.name, lease, retry)
-        self._entities, self.permits = entities, permits
-
-    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityLine:
-        """Return another handle with this lease and retry policy; None: the same as here."""
-        return EntityLine(
-            self._entities,
-            self.database,
-            self.lease if lease is None else lease,
-            self.retry if retry is None else retry,
-            self.permits,
-        )
-
-    async def settle(
-        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None
-    ) -> list[Refused]:
-        """End turns, except those to be left alone; call `on_done` with each row that is done if it is a function."""
-        ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
-        function = self._entities.on_done
-        done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
-        if not callable(function) or not done:
-            return await super().settle(ours, within=within) if ours else []
-        settle = super().settle
-
-        async def finish(session: Session) -> list[Refused]:
-            refused = await settle(ours, within=session if within is None else within)
-            await self._finish(function, done, refused, session)
-            return refused
-
-        if within is None:
-            return await self._entities.in_transaction(finish)
-        async with session_within(within) as session:
-            return await finish(session)
-
-    async def end(self, reservation: core.BareReservation, settlement: Settlement) -> None:
-        """End one turn; raise the error if it is refused."""
-        await self._settle_one(reservation, settlement)
-
-    async def _settle_one(self, reservation: core.BareReservation, settlement: Settlement, within: Any = None) -> None:
-        self._check_lent(reservation)
-        refused = await self.settle([(reservation, settlement)], within=within)
-        if refused:
-            error = refused[0].error
-            raise LeaseLost(error.message_id, reservation.until) if isinstance(error, LeaseLost) else error
-
-    async def _finish(
-        self, function: Any, done: Sequence[core.BareReservation], refused: Sequence[Refused], session: Session
-    ) -> None:
-        """Call the function with each row that is now done."""
-        lost = {one.receipt for one in refused}
-        for reservation in done:
-            if reservation.receipt not in lost:
-                entity = await self._entities.row(session, reservation.message.id, populate_existing=True)
-                if entity is not None:
-                    await called(function, entity, session)
-        await session.flush()
-
-
-class Handling:
-    """Handles a message by giving its row to the user's handler, in a session that is committed before the turn ends.
-
-    Args:
-        queue: the queue of the messages.
-        handler: takes a row and its session.
-    """
-
-    def __init__(self, queue: EntityQueue[Any], handler: Callable[..., Any]) -> None:
-        self.queue, self.handler = queue, handler
-
-    async def __call__(self, message: Message) -> Any:
-        """Return how the turn ends."""
-        queue = self.queue
-        async with queue.session() as session:
-            await first_read_alone(session)
-            entity = await queue.row(session, message.id)
-            if not is_ours(entity, queue.key, message):
-                return LEFT
-            await session.commit()  # no transaction is open while the handler does its work elsewhere
-            outcome = await called(self.handler, entity, session)
-            if fails(outcome):
-                return outcome
-            check_attempt(message)
-            await session.commit()
-            return LEFT if await queue._is_left(entity, session, message) else outcome
-
-
-class HandlingWithin(Handling):
-    """Like `Handling`, in the transaction that ends the turn: the row is locked before the handler sees it."""
-
-    async def __call__(self, message: Message, connection: Any) -> Any:  # type: ignore[override]
-        """Return how the turn ends."""
-        queue = self.queue
-        async with session_within(connection) as session:
-            entity = await queue.row(session, message.id, locked=True)
-            if not is_ours(entity, queue.key, message):
-                return LEFT
-            outcome = await called(self.handler, entity, session)
-            if fails(outcome):
-                return outcome
-            await session.flush()
-            return LEFT if await queue._is_left(entity, session, message) else outcome
-
-
-class HandlingOfBatches(Handling):
-    """Like `Handling`, with the rows of a whole batch in one session."""
-
-    async def __call__(self, messages: Sequence[Message]) -> Any:  # type: ignore[override]
-        """Return how the turns end."""
-        queue = self.queue
-        async with queue.session() as session:
-            found = await session.scalars(queue._looking.by_ids([message.id for message in messages], queue.dialect))
-            rows = queue._looking.in_line(found.unique(), messages, queue.key)
-            await session.commit()
-            if not rows:
-                return [LEFT] * len(messages)
-            outcome = await called(self.handler, list(rows.values()), session)
-            if fails(outcome):
-                return conclude(messages, rows, outcome, set())
-            await session.commit()
-            by_id = {message.id: message for message in messages}
-            left = {id for id, entity in rows.items() if await queue._is_left(entity, session, by_id[id])}
-            return conclude(messages, rows, outcome, left)

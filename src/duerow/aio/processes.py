@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any, Final
@@ -81,7 +81,7 @@ class _InProcesses(Handlers):
         self._processes = processes
 
     async def _one_after_the_other(self, slot: Slot) -> None:
-        child = self._processes.open(f"duerow-{self._shift.queue}")
+        child = self._processes.open(f"duerow-{self._run.queue}")
         try:
             await child.ready()
             await super()._one_after_the_other(slot)
@@ -102,7 +102,7 @@ class ProcessHandlers(_InProcesses):
 class ProcessBatchHandlers(_InProcesses, BatchHandlers):
     """As `BatchHandlers`, in processes."""
 
-    async def _handle_batch(self, slot: Slot, batch: Any) -> list[Ended]:
+    async def _handle_batch(self, slot: Slot, batch: Any) -> Sequence[Ended]:
         slot.prepare(*batch)
         await _MINE.get().ready()
         return [] if slot.abandoned else await super()._handle_batch(slot, batch)

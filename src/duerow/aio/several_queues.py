@@ -6,8 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from duerow import reservation as core
-from duerow.aio.queue import Queue, Reservation
+from duerow.aio.limits import read_limits
+from duerow.aio.queue import Queue
+from duerow.aio.reservation import Reservation
 from duerow.errors import StoreUnavailable
+from duerow.queue.limits import RunLimits
 from duerow.settlement import Settlement
 from duerow.store import Refused
 from duerow.worker.several_queues import Round
@@ -52,6 +55,10 @@ class SeveralQueues:
         for queue in self._by_name.values():
             await queue.look_for_unknown()
 
+    async def limits(self) -> RunLimits:
+        """As Queue.limits, the strictest of all."""
+        return await read_limits(self.database, self.names)
+
     async def tell_differences(self) -> None:
         """As Queue.tell_differences, of each."""
         for queue in self._by_name.values():
@@ -62,17 +69,17 @@ class SeveralQueues:
 
         Where the database fails once some are lent, those are all: they must not wait for the end of their leases.
         """
-        lent: dict[str, list[Reservation]] = {}
+        reserved: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
             try:
                 found = await share.queue.reserve_many(share.limit, consumer=consumer)
             except StoreUnavailable:
-                if not any(lent.values()):
+                if not any(reserved.values()):
                     raise
                 break
             share.given = len(found)
-            lent.setdefault(share.queue.name, []).extend(found)
-        return self._round.in_line(list(lent.values()))
+            reserved.setdefault(share.queue.name, []).extend(found)
+        return self._round.in_line(list(reserved.values()))
 
     async def settle(
         self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None

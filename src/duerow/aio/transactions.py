@@ -1,36 +1,29 @@
-"""The tasks of a worker whose handlers write in the transaction that ends their message's turn."""
+"""The handlers of a worker that write in the transaction that ends their message's turn."""
 
 from __future__ import annotations
 
-import asyncio
 from time import monotonic
 from typing import Any
 
-from duerow.aio.queue import Queue
-from duerow.aio.several_queues import SeveralQueues
 from duerow.aio.worker_tasks import Handlers
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import AsyncOwnTransaction
 from duerow.worker.attempt import CURRENT, Attempt
 from duerow.worker.in_flight import Slot
-from duerow.worker.prefetch import Backoff
-from duerow.worker.run import Run
-from duerow.worker.settler import Settler
+from duerow.worker.outage import Backoff
 from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_hand
 
 
 class TransactionalHandlers(Handlers):
-    """As `Handlers`, but a turn that ends well is settled by the handler's own task, in the handler's transaction."""
+    """As `Handlers`, but a turn that ends well is settled beside its handler, in the handler's transaction."""
 
-    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handler: Any) -> None:
-        super().__init__(shift, queue, handler)
-        self._queue = queue
-        self._settling = Settler(shift)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self._outage = Backoff()
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
-        """Await the handler; return how the turn ends if it was not settled with what the handler wrote."""
+        """Call the handler; return how the turn ends if it was not settled with what the handler wrote."""
         slot.prepare(attempt)
         CURRENT.set(attempt)
         try:
@@ -40,28 +33,28 @@ class TransactionalHandlers(Handlers):
         try:
             return await self._handle_within(own, slot, attempt)
         finally:
-            await own.roll_back()  # does nothing if it has ended; a cancelled handler leaves it open
+            await own.roll_back()  # does nothing if it has ended; a handler that was cancelled leaves it open
 
     async def _handle_within(self, own: AsyncOwnTransaction, slot: Slot, attempt: Attempt) -> Settlement | None:
         if self._outage.failing:
             self._outage.reset()
-            self._shift.journal.available("begin a transaction on")
+            self._run.journal.available("begin a transaction on")
         if slot.abandoned:  # it waited until the worker's time was up
             return None
         slot.begin(attempt)
         outcome = await self._call_handler(slot, attempt.message, own.connection)
         attempt.seconds = monotonic() - slot.started
-        self._hand.pace.note(attempt.seconds)
+        self._in_flight.prefetch.note(attempt.seconds)
         if not slot.end():
             return None
-        settlement = self._shift.conclude(attempt, await self._checked(own, attempt, outcome))
+        settlement = self._run.conclude(attempt, await self._checked(own, attempt, outcome))
         return await self._settle_within(own, attempt, settlement) if keeps(settlement) else settlement
 
     async def _give_back(self, slot: Slot, error: StoreUnavailable) -> Settlement | None:
         """There is no transaction to be had: the message was not begun."""
         seconds = self._outage.next()
-        self._shift.journal.unavailable("begin a transaction on", error, seconds)
-        await asyncio.sleep(seconds)
+        self._run.journal.unavailable("begin a transaction on", error, seconds)
+        await self._pause(seconds)
         return Release() if slot.end() else None
 
     async def _checked(self, own: AsyncOwnTransaction, attempt: Attempt, outcome: Any) -> Any:
@@ -86,17 +79,17 @@ class TransactionalHandlers(Handlers):
         except LeaseLost as error:
             if not self._queue.locked_while_handled:
                 await own.roll_back()
-                self._office.tell_freed(self._settling.lost(attempt, error))
+                self._tell_freed(self._settler.lost(attempt, error))
                 return None
             settlement = LEFT  # what has changed the row is the handler itself, and that stands
         except Exception as error:
-            return self._shift.conclude(attempt, error)
+            return self._run.conclude(attempt, error)
         try:
             await own.commit()
         except Exception as error:
             if not isinstance(error, StoreUnavailable) or error.outcome == "none":
-                return self._shift.conclude(attempt, error)
-            self._office.find_out(attempt, error)
+                return self._run.conclude(attempt, error)
+            self._find_out(attempt, error)
             return None
-        self._office.tell_freed(self._settling.committed(attempt, settlement))
+        self._tell_freed(self._settler.committed(attempt, settlement))
         return None

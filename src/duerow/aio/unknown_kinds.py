@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
 
+from duerow.aio.edits import Edits
+from duerow.aio.handle import P
+from duerow.conditions.model import Condition
 from duerow.message import LIVE
 from duerow.payload.codec import SEALED, decode_failure
-from duerow.store import GivenUp
+from duerow.store import GivenUp, Query
 from duerow.where import field
-
-if TYPE_CHECKING:
-    from duerow.aio.database import Database
-    from duerow.conditions.model import Condition
-    from duerow.payload.encoding import Payloads
-    from duerow.queue.counts import Counts
 
 LOG: Final = logging.getLogger("duerow.queue")
 
+MOST_UNKNOWN: Final = 1_000
+"""How many messages of unknown kinds are counted where the store cannot count them."""
 
-class UnknownKinds:
+
+class UnknownKinds(Edits[P]):
     """The part of a queue that knows which kinds of payloads it can read; see `Queue`.
 
     Claims ask for all kinds until one meets a message of an unknown kind, and gives it back as it was. From then on
     they ask for the known ones alone, until a look finds no others.
     """
 
-    database: Database
-    name: str
-    _payloads: Payloads
+    _only: frozenset[str] | None = None
+    _unknown: Mapping[str, int] = MappingProxyType({})
 
-    if TYPE_CHECKING:
-
-        async def count(self, where: Condition, *, by: str) -> Counts: ...  # noqa: D102
-
-    def __init__(self) -> None:
-        kinds = self._payloads.kinds
-        self._known = frozenset(kinds) | {f"{kind}{SEALED}" for kind in kinds}
-        self._only: frozenset[str] | None = None
-        self._unknown: Mapping[str, int] = {}
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.kinds) | {f"{kind}{SEALED}" for kind in self.kinds}
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -61,12 +57,15 @@ class UnknownKinds:
         """How many messages of unknown kinds were there at the last look, by the queue's name and their kinds."""
         return {self.name: self._unknown} if self._unknown else {}
 
+    def knows_kind(self, kind: str) -> bool:
+        """Return whether its consumers can read payloads of a kind as it is stored."""
+        return kind in self._known
+
     async def look_for_unknown(self) -> None:
         """Count what claims leave, and say so if there are kinds among it of which nothing was said yet."""
         if self._only is None:
             return
-        live = field("status").in_(LIVE)
-        found: Mapping[str, int] = await self.count(field("kind").not_in(self._known) & live, by="kind")
+        found = await self._count_unknown(field("kind").not_in(self._known) & field("status").in_(LIVE))
         if new := found.keys() - self._unknown.keys():
             LOG.error(
                 "%d messages of %s are left, of kinds that this consumer does not know: %s; it knows %s. Start a "
@@ -75,11 +74,23 @@ class UnknownKinds:
                 self.name,
                 ", ".join(sorted(map(repr, found))),
                 ", ".join(self.kinds),
-                extra={"queue": self.name, "kinds": sorted(new), "count": sum(found.values())},
+                extra={
+                    "event": "unknown-kinds",
+                    "queue": self.name,
+                    "kinds": sorted(new),
+                    "count": sum(found.values()),
+                },
             )
         if not found:
             self._only = None
         self._unknown = found
+
+    async def _count_unknown(self, where: Condition) -> Mapping[str, int]:
+        store = self.database.store
+        if "operations" in store.capabilities.parts:
+            return await self.count(where, by="kind")
+        query = Query(self.name, where=where, limit=MOST_UNKNOWN)
+        return Counter(record.kind for record in await self.database.run(lambda: store.messages.find(query)))
 
     async def _meet_unknown(self) -> None:
         """A claim has met a message of an unknown kind: ask for the known ones from now on."""
@@ -88,13 +99,14 @@ class UnknownKinds:
 
     def _given_up(self, buried: Sequence[GivenUp]) -> None:
         """A claim has buried messages, since their last allowed attempts ended with their consumers."""
-        self.database.meter.buried(self.name, len(buried))
+        self.database.metrics.buried(self.name, len(buried))
         for one in buried:
             why = decode_failure(one.error)
             self._tell_buried(one.id, one.key, one.attempts, "no reason given" if why is None else why.message)
 
     def _tell_buried(self, id: int, key: str | None, attempts: int, cause: str) -> None:
-        named = {"queue": self.name, "message_id": id, "key": key, "attempt": attempts, "cause": cause}
+        named = {"event": "buried", "queue": self.name, "message_id": id, "key": key, "attempt": attempts}
+        named["cause"] = cause
         LOG.error("message %s of %s is buried after attempt %d: %s", id, self.name, attempts, _line(cause), extra=named)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
+from duerow.aio.face import AWAITED, NOT_A_QUEUE
 from duerow.aio.processes import ProcessBatchHandlers, Processes, ProcessHandlers
 from duerow.aio.queue import Queue
 from duerow.aio.several_queues import SeveralQueues
@@ -18,8 +20,19 @@ from duerow.payload.encoding import is_quiet
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.worker.budget import Rate, budget_of, check_rate
 from duerow.worker.child_process import pickled
+from duerow.worker.health import Health, health_of
 from duerow.worker.middleware import Middleware, around
-from duerow.worker.run import GRACE, Options, Run, Until, check_handler, given_to, handlers_at_once, is_async, new_name
+from duerow.worker.run import (
+    GRACE,
+    Options,
+    Run,
+    Until,
+    check_async,
+    check_handler,
+    given_to,
+    handlers_at_once,
+    new_name,
+)
 from duerow.worker.several_queues import Entities, as_queues, dispatching, handlers_of
 from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
@@ -41,12 +54,12 @@ class Worker:
             failed attempt leaves nothing behind. On SQLite one such handler runs at a time.
         middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
             the outcome, which it gets from `await call_next(message)`. For whole batches it gets the list.
-        batch: the most messages in one claim and in one settlement; 1: each message has its own claim and settlement,
-            one after the other, and none is claimed ahead.
+        batch: the most messages in one claim, and in one settlement, which takes 1,000 at most; 1: each message has its
+            own claim and settlement, one after the other, and none is claimed ahead.
         concurrency: how many handlers run at once, each in its own task.
-        processes: run the handler in this many child processes, one message (or batch) at a time in each, instead of
-            in tasks: for CPU-bound work. The handler is a plain function at the top level of a module that they
-            import. A timeout kills the process; if a process dies, the attempt fails (`HandlerDied`).
+        processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
+            work. The handler is a plain function at the top level of a module that they import. A timeout kills the
+            process; if a process dies, the attempt fails (`HandlerDied`).
         rate: the most messages that this worker handles in any span of this length, `(100, timedelta(minutes=1))`;
             none is claimed ahead then. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
@@ -57,11 +70,11 @@ class Worker:
         lease: how long a claim lasts, extended with each heartbeat while a handler runs; default: the queue's lease.
         heartbeat: how often leases are extended: at most, and by default, a third of the lease. A handler learns at
             the next heartbeat at the latest if its message was removed, changed or taken over.
-        timeout: how long a handler may take for one message; then the attempt fails with `TimedOut` and the handler
-            is cancelled. Default: no limit.
+        timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, and
+            the handler is cancelled. Default: no limit.
         poll: the longest sleep on an idle queue; default: 5 s where pushes wake the worker, otherwise 1 s.
-        grace: how long running handlers may go on after the worker is stopped; then they are cancelled, and their
-            messages are due again.
+        grace: how long running handlers may go on after the worker is stopped;
+            then they are cancelled, and their messages are due again.
         name: this worker's part of `leased_by`; default: a random name.
 
     Only handlers run on the loop that awaits `run`. Claims, settlements and leases have a thread with an event loop and
@@ -96,21 +109,22 @@ class Worker:
         name: str | None = None,
     ) -> None:
         self._entities = entities = queue if isinstance(queue, Entities) else None
-        queues = as_queues(queue if entities is None else entities.line, Queue, _ELSEWHERE)
+        queues = as_queues(queue if entities is None else entities.worker_queue, Queue, NOT_A_QUEUE)
         handlers = handlers_of(handler, queues)
         given = given_to(entities is not None, whole_batch, transactional)
         for one in handlers.values():
-            _check(one, processes, given)
+            check_handler(one, *given)
+            check_async(one, processes, AWAITED)
         innermost = dispatching(handlers)
         if entities is not None:
             by_permit = singleton is True or cluster_concurrency is not None
             innermost = entities.handling(innermost, whole_batch, transactional, by_permit, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
-        self._handler = around(self._processes or innermost, middleware, awaited=True)
+        self._handler = around(self._processes or innermost, middleware, AWAITED)
         handles = [one.on_terms(lease, retry) for one in queues]
         self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
-        self._terms = Options(
+        self._options = Options(
             batch=batch,
             concurrency=handlers_at_once(
                 concurrency, processes, transactional, self._queue.database.store.capabilities
@@ -128,24 +142,26 @@ class Worker:
             budget=budget_of(check_rate(rate)),
             singleton=singleton,
             cluster_concurrency=cluster_concurrency,
+            elastic=processes is None and not transactional and entities is None,
         )
-        self._stops = 0
         self._handlers: Handlers | None = None
-        self._change = threading.Lock()
+        self._run: Run | None = None
+        self._stops: deque[None] = deque()
+        self._running = threading.Lock()
 
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
         The first signal stops the worker: it claims no more messages, gives back those that were not started, and lets
-        running handlers finish within the grace. After a second signal, or if this call is cancelled, it does not wait
-        for them.
+        running handlers finish within the grace.
+        After a second signal, or if this call is cancelled, it does not wait for them.
 
         Args:
             until: "idle" returns when nothing is due and no message is being handled; "empty" when no message with a
                 due time is left, which waits for delayed messages and for those of other workers.
-            signals: whether to handle SIGTERM and SIGINT during the call. Default: those without another handler, if
-                this is awaited in the main task of `asyncio.run`, so not in a task beside a server. True: both, in the
-                main thread; several workers share them.
+            signals: whether to handle SIGTERM and SIGINT during the call. Several workers share them.
+                Default: those without another handler, if this is awaited in the main task of `asyncio.run`, so not in
+                a task beside a server. True: both, in the main thread.
 
         Raises:
             ConfigurationError: this worker is already running, `until` is none of these, or `signals` is True and this
@@ -156,29 +172,26 @@ class Worker:
         taken = signals_of_task(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        shift = Run(self._queue.name, self._terms, until, self._retries, database.meter, quiet)
-        handlers = self._handlers_of(shift)
-        if self._entities is not None:
-            self._entities.settle_in()
-        with self._change:
-            if self._handlers is not None:
-                raise ConfigurationError("this worker runs already; make another one of the same queue")
-            self._handlers = handlers
-            while self._stops:
-                self._stops -= 1
-                handlers.stop()
+        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet)
+        if not self._running.acquire(blocking=False):
+            raise ConfigurationError("this worker is already running; make another worker for the same queue")
         try:
+            if self._entities is not None:
+                self._entities.settle_in()
+            self._run = run
+            self._handlers = handlers = self._handlers_of(run)
+            self._pass_stops_on()
             with stopped_in_loop_by(taken, self.stop):
                 await handlers.work()
         finally:
-            with self._change:
-                self._handlers = None
+            self._handlers = self._run = None
+            self._running.release()
 
-    def _handlers_of(self, shift: Run) -> Handlers:
-        terms, parts = self._terms, (shift, self._queue, self._handler)
+    def _handlers_of(self, run: Run) -> Handlers:
+        options, parts = self._options, (run, self._queue, self._handler)
         if self._processes is not None:
-            return (ProcessBatchHandlers if terms.whole_batch else ProcessHandlers)(*parts, processes=self._processes)
-        return (BatchHandlers if terms.whole_batch else TransactionalHandlers if terms.transactional else Handlers)(
+            return (ProcessBatchHandlers if options.whole_batch else ProcessHandlers)(*parts, processes=self._processes)
+        return (BatchHandlers if options.whole_batch else TransactionalHandlers if options.transactional else Handlers)(
             *parts
         )
 
@@ -192,25 +205,26 @@ class Worker:
         """How many messages it skips because it does not know their kinds, by queue and kind, as of its last look."""
         return self._queue.unknown
 
+    @property
+    def health(self) -> Health:
+        """Whether it is alive, and ready to work: for probes."""
+        return health_of(self._run)
+
     def stop(self) -> None:
         """Ask the worker to stop, and return at once; after a second call it does not wait for running handlers.
 
         Call it from any thread or handler. A worker that is not running yet will return as soon as it is run.
         """
-        with self._change:
-            if self._handlers is None:
-                self._stops += 1
-            else:
-                self._handlers.stop()
+        # Nothing here may wait for a lock: a signal may have interrupted its holder.
+        self._stops.append(None)
+        self._pass_stops_on()
 
-
-def _check(handler: object, processes: int | None, given: Sequence[str]) -> None:
-    check_handler(handler, *given)
-    if processes is not None and is_async(handler):
-        raise ConfigurationError(f"{handler!r:.120} is an async function; processes= takes plain functions")
-
-
-_ELSEWHERE: Final = (
-    "this Worker takes a queue of duerow.aio.connect(…), or a list of such, not {}; one of duerow has its own, "
-    "duerow.Worker"
-)
+    def _pass_stops_on(self) -> None:
+        """Stop the handlers as often as was asked for; if there are none yet, `run` does it."""
+        handlers = self._handlers
+        while handlers is not None and self._stops:
+            try:
+                self._stops.pop()
+            except IndexError:  # another thread was faster
+                return
+            handlers.stop()

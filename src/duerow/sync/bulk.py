@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
@@ -25,10 +25,8 @@ from duerow.store import (
     Retention,
     Turn,
 )
-
-if TYPE_CHECKING:
-    from duerow.sync.database import Database
-    from duerow.sync.queue import Queue
+from duerow.sync.executor import Executor
+from duerow.sync.reserve import Reservations
 
 PIECE: Final = 5_000
 """How many messages one transaction reserves, so that a large claim does not hold its locks for long."""
@@ -41,7 +39,7 @@ class QueueBulk:
         queue: the queue of the messages.
     """
 
-    def __init__(self, queue: Queue[Any]) -> None:
+    def __init__(self, queue: Reservations[Any]) -> None:
         self._queue, self._database = queue, queue.database
 
     def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
@@ -79,13 +77,13 @@ class QueueBulk:
         """Read at most `limit` messages with ids from `first` to `last` that a claim still holds, in order of id."""
         store = self._database.store
         return self._database.run(
-            lambda: store.leased_range(self._queue.name, consumer, first, last, limit), None, limit
+            lambda: store.bulk.leased_range(self._queue.name, consumer, first, last, limit), None, limit
         )
 
     def message_headers(self, receipts: Sequence[Receipt]) -> list[MessageHeader]:
         """Read the reserved messages that are still held, without their payloads, in any order."""
         store = self._database.store
-        return self._database.run(lambda: store.message_headers(self._queue.name, receipts), None, len(receipts))
+        return self._database.run(lambda: store.bulk.message_headers(self._queue.name, receipts), None, len(receipts))
 
     def end_turns(self, turns: list[Turn]) -> list[Refused]:
         """End turns that are already encoded, moved or done, in one transaction; return those that were refused.
@@ -93,42 +91,42 @@ class QueueBulk:
         Raises:
             StoreUnavailable: as in `settle`.
         """
-        refused = self._queue._settle(turns, None)
+        refused = self._queue._turns.writer.write(turns, None)
         lost = {one.receipt for one in refused}
         ended = [turn for turn in turns if turn.receipt not in lost] if lost else turns
         moved = sum(isinstance(turn.end, Moved) for turn in ended)
-        self._database.meter.ended(self._queue.name, len(ended), moved=moved)
+        self._database.metrics.ended(self._queue.name, len(ended), moved=moved)
         return refused
 
-    def give_back(self, lent: Lease) -> list[Refused]:
+    def give_back(self, leased: Lease) -> list[Refused]:
         """Give back reserved messages, due as before, with no attempt counted; return those no longer held."""
-        turns = [Turn(receipt, Released(None), self._group(lent, receipt.id)) for receipt in lent.receipts]
-        return self._queue._settle(turns, None)
+        turns = [Turn(receipt, Released(None), self._group(leased, receipt.id)) for receipt in leased.receipts]
+        return self._queue._turns.writer.write(turns, None)
 
     def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
         queue = self._queue
 
         def lend(apart: bool) -> Any:
             terms = (queue.retry.limit, claim, queue.dead_letter, queue.keeping, queue._only, apart)
-            return self._database.store.lend(self._queue.name, wanted, lease, *terms)
+            return self._database.store.bulk.lend(self._queue.name, wanted, lease, *terms)
 
         piece: Lease = self._database.claim(lend, None, wanted)
         self._queue._given_up(piece.buried)
         return piece
 
-    def _give_back_for(self, error: BaseException, lent: Lease) -> None:
+    def _give_back_for(self, error: BaseException, leased: Lease) -> None:
         """Give back what was reserved before an error; if that fails too, the messages are due when the lease ends."""
-        if not lent.receipts:
+        if not leased.receipts:
             return
         try:
-            self.give_back(lent)
+            self.give_back(leased)
         except StoreUnavailable as gone:
             error.add_note(
-                f"{len(lent.receipts)} messages of {self._queue.name!r} stay lent until their lease ends: {gone}"
+                f"{len(leased.receipts)} messages of {self._queue.name!r} stay leased until their lease ends: {gone}"
             )
 
-    def _group(self, lent: Lease, id: int) -> tuple[str, str] | None:
-        group = lent.groups.get(id)
+    def _group(self, leased: Lease, id: int) -> tuple[str, str] | None:
+        group = leased.groups.get(id)
         return None if group is None else (self._queue.name, group)
 
 
@@ -139,7 +137,7 @@ class DatabaseBulk:
         database: the database that holds them.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Executor) -> None:
         self._database = database
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
@@ -152,7 +150,7 @@ class DatabaseBulk:
             part: the name of the stager: one attempt of a task, so that entries of a failed attempt are left out.
             entries: encoded messages.
         """
-        self._database.run(lambda: self._database.store.stage(batch, part, entries), None, len(entries))
+        self._database.run(lambda: self._database.store.bulk.stage(batch, part, entries), None, len(entries))
 
     def publish(
         self,
@@ -182,11 +180,10 @@ class DatabaseBulk:
             DuplicateKey: a key is taken and `on_duplicate` is "reject"; nothing happened.
         """
         mode = check_on_duplicate(on_duplicate)
-        published: Published = self._database.run(
-            lambda: self._database.store.publish(batch, parts, turns, mode, once, keep), None, len(turns)
+        return self._database.run(
+            lambda: self._database.store.bulk.publish(batch, parts, turns, mode, once, keep), None, len(turns)
         )
-        return published
 
     def discard(self, batch: str) -> None:
         """Discard the staged entries of a batch."""
-        self._database.run(lambda: self._database.store.discard(batch))
+        self._database.run(lambda: self._database.store.bulk.discard(batch))

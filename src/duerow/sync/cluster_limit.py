@@ -10,6 +10,7 @@ from typing import Any
 from duerow.message import Draft
 from duerow.queue.consumer_id import new_claim
 from duerow.retry import fixed
+from duerow.sync.executor import Executor
 from duerow.sync.queue import Queue
 from duerow.worker.cluster_limit import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue
 from duerow.worker.rate_limit import ENTRIES, NoteBegun
@@ -22,16 +23,16 @@ class PermitDesk:
     An entry is due when it counts no longer, by the database's clock.
 
     Args:
-        shift: the shift that wants them.
+        run: the run that wants them.
         database: where the worker's queues are.
     """
 
-    def __init__(self, shift: Run, database: Any) -> None:
-        terms = shift.terms
-        name = permit_queue("singleton" if terms.singleton else "concurrency", shift.queues)
-        self._queue: Queue = database.queue(name, lease=terms.lease, retry=fixed(timedelta(0)))
-        self._begun: Queue = database.queue(permit_queue("rate", shift.queues))
-        self._worker, self._lease = terms.name, terms.lease
+    def __init__(self, run: Run, database: Executor) -> None:
+        options = run.options
+        name = permit_queue("singleton" if options.singleton else "concurrency", run.queues)
+        self._queue: Queue = Queue(database, name, lease=options.lease, retry=fixed(timedelta(0)))
+        self._begun: Queue = Queue(database, permit_queue("rate", run.queues))
+        self._worker, self._lease = options.name, options.lease
 
     @property
     def actions(self) -> dict[type, Callable[[Any], Any]]:

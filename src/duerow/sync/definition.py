@@ -7,7 +7,7 @@ import logging
 import time
 from datetime import timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from duerow.errors import ConfigurationError, Conflict, TimedOut
 from duerow.message import check_span
@@ -23,11 +23,8 @@ from duerow.queue.definition import (
     readable,
 )
 from duerow.queue.retry_json import as_value
-from duerow.retry import RetryPolicy
-from duerow.store import Indexed, Indexing, Retention
-
-if TYPE_CHECKING:
-    from duerow.sync.database import Database
+from duerow.store import Indexing
+from duerow.sync.handle import P, QueueHandle
 
 LOG: Final = logging.getLogger("duerow.queue")
 
@@ -41,17 +38,8 @@ PATIENCE: Final = 60.0
 """Seconds to wait for another process that is creating indexes."""
 
 
-class Definitions:
+class Definitions(QueueHandle[P]):
     """The part of a queue for its definition; see `Queue`."""
-
-    database: Database
-    name: str
-    lease: timedelta
-    retry: RetryPolicy
-    dead_letter: str | None
-    max_payload_bytes: int
-    keeping: Retention | None
-    indexed: tuple[Indexed, ...]
 
     @property
     def declared(self) -> Definition:
@@ -72,7 +60,7 @@ class Definitions:
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
         """
-        said = self.database.run(lambda: self.database.store.settings(self.name))
+        said = self.database.run(lambda: self.database.store.metadata.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
 
     def declare(self, *, dry_run: bool = False) -> Declaration:
@@ -91,37 +79,40 @@ class Definitions:
             Conflict: another process has been creating indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)
-        said = self.database.run(self.database.store.settings)
+        said = self.database.run(self.database.store.metadata.settings)
         known = {one.queue: definition for one in said if (definition := readable(one.definition)) is not None}
         self.database.check_dead_letters(known, self.name, self.dead_letter)
         indexing = self._have_indexes(dry_run)
         stored, declared = known.get(self.name), self.declared
         if stored != declared and not dry_run:
             text = encoded(declared)
-            self.database.run(lambda: self.database.store.put_settings(self.name, definition=text))
+            self.database.run(lambda: self.database.store.metadata.put_settings(self.name, definition=text))
         return Declaration(self.name, stored, declared, indexing.created, indexing.dropped)
 
     def _have_indexes(self, dry_run: bool) -> Indexing:
         patient_until = monotonic() + PATIENCE
         while True:
             try:
-                return self.database.run(lambda: self.database.store.index(self.name, self.indexed, dry_run))
+                return self.database.run(lambda: self.database.store.metadata.index(self.name, self.indexed, dry_run))
             except Conflict:
                 if monotonic() > patient_until:
                     raise
 
     def tell_differences(self) -> None:
         """Log a warning for each setting that differs between the database and this handle."""
+        if "metadata" not in self.database.store.capabilities.parts:
+            return
         try:
             stored = self.definition()
         except ConfigurationError as error:
-            LOG.warning("%s", error)
+            LOG.warning("%s", error, extra={"event": "definition-unknown", "queue": self.name})
             return
         for difference in differences(stored, self.declared) if stored is not None else ():
             LOG.warning(
-                "queue %s differs from what its database says in %s; this handle goes by its own, declare() writes it",
+                "queue %s differs from its stored definition in %s; this program uses its own, and declare() stores it",
                 self.name,
                 difference,
+                extra={"event": "definition-differs", "queue": self.name},
             )
 
     def drain(self, timeout: timedelta | None = None, *, wait: bool = True) -> None:  # noqa: ASYNC109
@@ -139,7 +130,7 @@ class Definitions:
             TimedOut: messages are left; the queue goes on draining.
         """
         span = None if timeout is None else check_span("timeout", timeout)
-        self.database.run(lambda: self.database.store.put_settings(self.name, draining=True))
+        self.database.run(lambda: self.database.store.metadata.put_settings(self.name, draining=True))
         if not wait:
             return
         began = monotonic()
@@ -159,5 +150,5 @@ class Definitions:
             time.sleep(GLANCE)
 
     def _is_empty(self) -> bool:
-        standing = self.database.run(lambda: self.database.store.queue_stats(self.name, 1))
+        standing = self.database.run(lambda: self.database.store.operations.queue_stats(self.name, 1))
         return not (standing.ready or standing.delayed or standing.leased or standing.waiting)

@@ -3,26 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any
 
 from duerow.conditions.model import Condition
-from duerow.payload.encoding import Payloads
-from duerow.queue import history as past
-from duerow.queue.history import Event, Replayed
-from duerow.store import Store
-from duerow.sync.edits import P
-
-if TYPE_CHECKING:
-    from duerow.sync.database import Database
+from duerow.queue.history import Event, Replayed, asked, choice, event, replay
+from duerow.sync.handle import P, QueueHandle
 
 
-class History(Generic[P]):
+class History(QueueHandle[P]):
     """The part of a queue for its history; see `Queue`."""
-
-    database: Database
-    name: str
-    _store: Store
-    _payloads: Payloads
 
     def history(
         self,
@@ -48,9 +37,9 @@ class History(Generic[P]):
             InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
             ConfigurationError: `id`, `limit` or `after` is not valid.
         """
-        query = past.asked(self.name, where, id, limit, after)
-        found = self.database.run(lambda: self._store.history(query))
-        return [past.event(one, self._payloads) for one in found]
+        query = asked(self.name, where, id, limit, after)
+        found = self.database.run(lambda: self._store.history.find(query))
+        return [event(one, self._payloads) for one in found]
 
     def replay(
         self,
@@ -77,8 +66,8 @@ class History(Generic[P]):
             InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
             ConfigurationError: not exactly one of id and where was given, or the id or the limit is not valid.
         """
-        chosen = past.choice(self.name, id, where, limit)
-        batch = self.database.run(lambda: past.replay(self._store, chosen, None, dry_run))
+        chosen = choice(self.name, id, where, limit)
+        batch = self.database.run(lambda: replay(self._store, chosen, None, dry_run))
         while batch.last is not None:
-            batch = self.database.run(lambda before=batch: past.replay(self._store, chosen, before, dry_run))  # type: ignore[misc]
+            batch = self.database.run(lambda before=batch: replay(self._store, chosen, before, dry_run))  # type: ignore[misc]
         return batch.done

@@ -3,31 +3,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from duerow.errors import ConfigurationError, InvalidMessage
+from duerow.errors import shown as briefly
 from duerow.message import check_key
 from duerow.phrases import Argument
 from duerow.plan import Plan
 from duerow.queue import mapping
 from duerow.queue.edits import one_id, one_of
-from duerow.queue.stats import CAP, Reason, Stats, reasons, work
+from duerow.queue.stats import CAP, Minute, Reason, Stats, minutes, reasons, work
 from duerow.store import Counters, Order, Query, QueueStats
-
-if TYPE_CHECKING:
-    from duerow.retry import RetryPolicy
-    from duerow.sync.database import Database
+from duerow.sync.handle import P, QueueHandle
 
 PURGE_BATCH: Final = 1_000
 """How many messages a purge removes in one transaction."""
 
 
-class Operations:
+class Operations(QueueHandle[P]):
     """The part of a queue for operators; see `Queue`."""
-
-    database: Database
-    name: str
-    retry: RetryPolicy
 
     def stats(self, *, exact: bool = False) -> Stats:
         """Return the state of the queue: how many messages are ready, delayed, leased, waiting, stopped and dead.
@@ -43,11 +37,11 @@ class Operations:
         store = self.database.store
 
         def look() -> Plan[tuple[QueueStats, Counters]]:
-            standing = yield from store.queue_stats(self.name, cap)
-            return standing, (yield from store.counters(self.name))
+            standing = yield from store.operations.queue_stats(self.name, cap)
+            return standing, (yield from store.counters.read(self.name))
 
         standing, counters = self.database.run(look)
-        done = work(counters, self.database.meter.unwritten(self.name))
+        done = work(counters, self.database.metrics.unwritten(self.name))
         names = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
         numbers = {name: getattr(standing, name) for name in names}
         capped = frozenset() if exact else frozenset(name for name in names if numbers[name] > CAP)
@@ -65,6 +59,14 @@ class Operations:
             handling_time=done.handling_time,
         )
 
+    def minutes(self) -> list[Minute]:
+        """Return what was done on the queue in each minute of the last hour, the oldest first.
+
+        Minutes in which nothing was done are left out. Every process writes its counts every ten seconds, so the last
+        ten seconds may be missing.
+        """
+        return minutes(self.database.run(lambda: self.database.store.counters.read(self.name)))
+
     def why(self, id: int | None = None, *, key: str | None = None) -> list[Reason]:
         """Return why a message is not running: every reason that applies, as a code and a sentence.
 
@@ -79,21 +81,21 @@ class Operations:
             InvalidMessage: the queue has no such message.
         """
         if (id is None) == (key is None):
-            raise ConfigurationError("say an id or a key, one of them: ", *one_of({"id": id, "key": key}))
+            raise ConfigurationError("give either an id or a key: ", *one_of({"id": id, "key": key}))
         chosen, checked = None if id is None else one_id(id), check_key(key)
-        seen = self.database.run(lambda: self.database.store.inspect(self.name, chosen, checked))
+        seen = self.database.run(lambda: self.database.store.operations.inspect(self.name, chosen, checked))
         if seen is None:
-            which = f"with id {id}" if key is None else f"that is live and has the key {key!r}"
-            raise InvalidMessage(f"queue {self.name!r} has no message {which}; it may be done, moved or removed")
+            which = f"message with id {id}" if key is None else f"live message with key {key!r}"
+            raise InvalidMessage(f"queue {self.name!r} has no {which}; it may be done, moved or removed")
         return reasons(seen, mapping.readable(seen.record), self.retry.limit)
 
     def pause(self) -> None:
         """Stop handing out messages; other processes follow within a second. Leased messages can be settled."""
-        self.database.run(lambda: self.database.store.put_settings(self.name, paused=True))
+        self.database.run(lambda: self.database.store.metadata.put_settings(self.name, paused=True))
 
     def resume(self) -> None:
         """Hand out and accept messages again: ends `pause` and `drain`."""
-        self.database.run(lambda: self.database.store.put_settings(self.name, paused=False, draining=False))
+        self.database.run(lambda: self.database.store.metadata.put_settings(self.name, paused=False, draining=False))
 
     def purge(self, confirm: str) -> int:
         """Remove all messages from the queue in batches, including leased and dead ones; return how many.
@@ -108,13 +110,13 @@ class Operations:
         """
         if confirm != self.name:
             raise ConfigurationError(
-                f"purge takes all messages out of queue {self.name!r}: say its name again with ",
+                f"purge removes all messages from queue {self.name!r}; to confirm, give its name with ",
                 Argument("confirm"),
-                f", not {confirm!r:.120}",
+                f", not {briefly(confirm)}",
             )
         store, gone = self.database.store, 0
-        newest = self.database.run(lambda: store.find(Query(self.name, order=Order(descending=True), limit=1)))
+        newest = self.database.run(lambda: store.messages.find(Query(self.name, order=Order(descending=True), limit=1)))
         last = newest[0].id if newest else 0
-        while some := self.database.run(lambda: store.purge(self.name, PURGE_BATCH, last)):
+        while some := self.database.run(lambda: store.operations.purge(self.name, PURGE_BATCH, last)):
             gone += some
         return gone

@@ -4,36 +4,27 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
-from duerow.errors import ConfigurationError, DuplicateKey
+from duerow.errors import ConfigurationError, DuplicateKey, shown
 from duerow.message import LIVE
 from duerow.payload.encoding import SETS
-from duerow.phrases import Hint
+from duerow.phrases import Hint, counted
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
-from duerow.store import Moved, Query, QueueStats, Record, Refused, Store, StoredPipeline, Turn
+from duerow.store import Moved, Query, QueueStats, Record, Refused, StoredPipeline, Turn
+from duerow.sync.executor import Executor
 
 if TYPE_CHECKING:
-    from duerow.pipeline import Pipeline
-    from duerow.sync.stations import PipelineWorker
+    from duerow.pipeline.pipeline import Pipeline
 
 REHOMED_AT_ONCE: Final = 1_000
 """How many messages of a removed station are moved in one transaction."""
 
 
-class Pipelines:
+class Pipelines(Executor):
     """The part of a database for pipelines; see `Database`."""
-
-    store: Store
-    run: Callable[..., Any]
-
-    def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
-        """Return a worker that runs a pipeline on plain workers; see `Pipeline.worker`."""
-        from duerow.sync.stations import PipelineWorker  # few programs need it
-
-        return PipelineWorker(pipeline, cast(Any, self), rehome)
 
     def declare_pipeline(self, pipeline: Pipeline, *, rehome: Mapping[str, str] | None = None) -> bool:
         """Store a pipeline in the database, so that others can see it; return whether that changed anything.
@@ -54,7 +45,7 @@ class Pipelines:
         """
         given: object = rehome
         if given is not None and not isinstance(given, Mapping):
-            raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {given!r:.120}")
+            raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {shown(given)}")
         after, moves = pipeline.graph, dict(rehome or {})
         while True:
             known = self._charted(after.name)
@@ -74,7 +65,7 @@ class Pipelines:
 
     def pipelines(self) -> list[Graph]:
         """Return the declared pipelines, in order of name."""
-        found = self.run(lambda: self.store.pipelines())
+        found = self.run(lambda: self.store.metadata.pipelines())
         return [read_graph(known.name, known.definition) for known in found]
 
     def forget_pipeline(self, name: str) -> bool:
@@ -87,12 +78,11 @@ class Pipelines:
                 return True
 
     def _charted(self, name: str) -> StoredPipeline | None:
-        found: list[StoredPipeline] = self.run(lambda: self.store.pipelines(name))
+        found = self.run(lambda: self.store.metadata.pipelines(name))
         return found[0] if found else None
 
     def _chart(self, name: str, version: int | None, after: StoredPipeline | None) -> bool:
-        done: bool = self.run(lambda: self.store.set_pipeline(name, version, after))
-        return done
+        return self.run(lambda: self.store.metadata.set_pipeline(name, version, after))
 
     def _require_empty(self, after: Graph, queues: list[str]) -> None:
         """Raise ConfigurationError if messages are under way in these queues, since nothing will work on them."""
@@ -102,10 +92,10 @@ class Pipelines:
             if left:
                 join = queue.removesuffix(SETS)
                 to = Hint(f"rehome={{{join!r}: …}}", f"--rehome {join}=…")
-                way = ("say where they go: ", to) if join == queue else ("sets cannot be rehomed",)
+                way = (", or rehome them with ", to) if join == queue else ("; the sets of a join cannot be rehomed",)
                 raise ConfigurationError(
-                    f"{after}: it has no station {join!r} any more, and {left} messages are under way in its queue "
-                    f"{queue!r}; run the old definition until they are through, or ",
+                    f"{after}: it no longer has station {join!r}, and its queue {queue!r} still has "
+                    f"{counted(left, 'message')} under way; run the old definition until the queue is empty",
                     *way,
                 )
 
@@ -114,13 +104,12 @@ class Pipelines:
             stopped = (self._standing(queue)).stopped
             if stopped:
                 raise ConfigurationError(
-                    f"{after}: {stopped} messages of {queue!r} are stopped, and would run if they were rehomed; "
-                    "reschedule or remove them first"
+                    f"{after}: queue {queue!r} has {counted(stopped, 'stopped message')} that would run if rehomed; "
+                    "reschedule or remove what is stopped first"
                 )
 
     def _standing(self, queue: str) -> QueueStats:
-        standing: QueueStats = self.run(lambda: self.store.queue_stats(queue, None))
-        return standing
+        return self.run(lambda: self.store.operations.queue_stats(queue, None))
 
     def _rehome(self, after: Graph, queue: str, to: str) -> None:
         """Move the live messages of a queue to another one, in order of id."""
@@ -136,29 +125,27 @@ class Pipelines:
 
     def _live(self, queue: str, after_id: int | None) -> list[Record]:
         query = Query(queue, statuses=LIVE, after_id=after_id, by_id=True, limit=REHOMED_AT_ONCE)
-        records: list[Record] = self.run(lambda: self.store.find(query))
-        return records
+        return self.run(lambda: self.store.messages.find(query))
 
     def _settle_moves(self, turns: list[Turn]) -> list[Refused]:
-        refused: list[Refused] = self.run(lambda: self.store.settle(turns))
-        return refused
+        return self.run(lambda: self.store.messages.settle(turns))
 
 
 def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) -> None:
     """Raise ConfigurationError unless messages go from a removed station to an existing station or output."""
     targets = [*(station.name for station in after.stations), *after.outputs]
     for queue, to in moves.items():
-        asked = f"{after}: messages of {queue!r:.120} to {to!r:.120}"
+        asked = f"{after}: messages of {shown(queue)} to {shown(to)}"
         if queue in (*after.queues, *after.outputs):
             raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome what was removed")
         if before is not None and queue not in before.queues:
-            raise ConfigurationError(f"{asked}: it never had a station {queue!r:.120}")
+            raise ConfigurationError(f"{asked}: it never had a station {shown(queue)}")
         if queue.endswith(SETS):
             raise ConfigurationError(
                 f"{asked}: the sets of a join cannot be rehomed; run the old definition until there are none"
             )
         if to not in targets:
-            raise ConfigurationError(f"{asked}: it has no station or output {to!r:.120}")
+            raise ConfigurationError(f"{asked}: it has no station or output {shown(to)}")
 
 
 def _rehomed(record: Record, to: str) -> Turn:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from duerow.settlement import Settlement
-from duerow.sync.worker_batches import BatchCrew
-from duerow.sync.worker_threads import Crew
+from duerow.sync.worker_batches import BatchHandlers
+from duerow.sync.worker_threads import Handlers
 from duerow.worker.attempt import Attempt
 from duerow.worker.child_process import Child
 from duerow.worker.in_flight import Ended, Slot
@@ -40,17 +41,17 @@ class Processes:
         return self.mine()
 
 
-class _InProcesses(Crew):
+class _InProcesses(Handlers):
     """Gives each handler's thread a child, and kills those whose time is up."""
 
     def __init__(self, *args: Any, processes: Processes) -> None:
         super().__init__(*args)
         self._processes = processes
         self._children: dict[Slot, Child] = {}
-        self._actions[DropSlot] = self._dismiss
+        self._actions[DropSlot] = self._drop_slot
 
     def work(self) -> None:
-        """Go to work; return when the shift has ended, and all children with it."""
+        """Go to work; return when the run has ended, and all children with it."""
         try:
             super().work()
         finally:
@@ -72,13 +73,13 @@ class _InProcesses(Crew):
             child.close()
             self._children.pop(slot, None)
 
-    def _dismiss(self, step: DropSlot) -> None:
+    def _drop_slot(self, step: DropSlot) -> None:
         if (child := self._children.get(step.slot)) is not None:
             child.kill()
 
 
-class ProcessCrew(_InProcesses):
-    """As `Crew`, with handlers in processes."""
+class ProcessHandlers(_InProcesses):
+    """As `Handlers`, with handlers in processes."""
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         slot.prepare(attempt)
@@ -86,10 +87,10 @@ class ProcessCrew(_InProcesses):
         return None if slot.abandoned else super()._handle(slot, attempt)
 
 
-class ProcessBatchCrew(_InProcesses, BatchCrew):
-    """As `BatchCrew`, with handlers in processes."""
+class ProcessBatchHandlers(_InProcesses, BatchHandlers):
+    """As `BatchHandlers`, with handlers in processes."""
 
-    def _handle_batch(self, slot: Slot, batch: Any) -> list[Ended]:
+    def _handle_batch(self, slot: Slot, batch: Any) -> Sequence[Ended]:
         slot.prepare(*batch)
         self._processes.mine().ready()
         return [] if slot.abandoned else super()._handle_batch(slot, batch)

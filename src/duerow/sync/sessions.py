@@ -1,54 +1,14 @@
-"""What the blocking face uses of SQLAlchemy's ORM, under the names that both faces have for it."""
+# Generated from ../aio/sessions.py by tools/generate_sync.py; edit that file instead.
+"""Sessions on the user's engine, or in a transaction of the caller's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal, TypeVar
+from contextlib import nullcontext
+from typing import Any
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.orm import Session
-
-from duerow.clock import Clock
-from duerow.entity.opening import backend_of
-from duerow.errors import ConfigurationError
-from duerow.store import Connections, Store
+from duerow.errors import ConfigurationError, shown
 from duerow.stores.sql.connections.callers import session_of
-from duerow.stores.sql.entities.columns import StateTable
-
-__all__ = [
-    "Engine",
-    "OnDone",
-    "Session",
-    "Work",
-    "called",
-    "engine_here",
-    "first_read_alone",
-    "looked",
-    "new_session",
-    "open_entities",
-    "session_within",
-]
-
-
-T = TypeVar("T")
-
-OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
-"""What becomes of a row that is done; a function is called with it and a session."""
-
-
-Work = Callable[[Session], T]
-"""What is done in a session that is committed afterwards."""
-
-
-def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock | None) -> tuple[Store, Connections]:
-    """Open the queue of a state by the user's engine; raise ConfigurationError if it is no Engine."""
-    if not isinstance(engine, Engine):
-        raise ConfigurationError(
-            f"duerow.entity.EntityQueue takes an Engine of yours, not {engine!r:.120}; an AsyncEngine goes with "
-            "duerow.aio.entity.EntityQueue"
-        )
-    return backend_of(engine).open_entities(engine, state, deletes, clock)
+from duerow.sync.orm import CallersConnection, Engine, Session, SessionBlock
 
 
 def engine_here(connections: Any) -> Engine:
@@ -58,7 +18,7 @@ def engine_here(connections: Any) -> Engine:
 
 
 def new_session(connections: Any) -> Session:
-    """Return a session on the engine; what it has loaded stays readable after a commit."""
+    """Return a session on the engine of the running loop; what it has loaded stays readable after a commit."""
     return Session(engine_here(connections), expire_on_commit=False)
 
 
@@ -68,7 +28,7 @@ def first_read_alone(session: Session) -> None:
         session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
 
 
-def session_within(within: Any) -> AbstractContextManager[Session]:
+def session_within(within: Any) -> SessionBlock:
     """Return a session in a transaction that the caller ends: the caller's own, or one on the caller's connection.
 
     Raises:
@@ -77,19 +37,9 @@ def session_within(within: Any) -> AbstractContextManager[Session]:
     within = session_of(within)
     if isinstance(within, Session):
         return nullcontext(within)
-    if isinstance(within, Connection):
+    if isinstance(within, CallersConnection):
         return Session(bind=within, expire_on_commit=False)
     raise ConfigurationError(
         "a queue whose on_done is a function calls it with a session, so within= must be SQLAlchemy's connection or "
-        f"session, of this face, not {within!r:.80}"
+        f"session, of this face, not {shown(within)}"
     )
-
-
-def called(function: Callable[..., Any], *subject: Any) -> Any:
-    """Call a function of the user's."""
-    return function(*subject)
-
-
-def looked(session: Session, look: Callable[[Connection], T]) -> T:
-    """Return what a function sees that is given the connection of a session."""
-    return look(session.connection())

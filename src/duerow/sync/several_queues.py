@@ -8,9 +8,12 @@ from typing import Any
 
 from duerow import reservation as core
 from duerow.errors import StoreUnavailable
+from duerow.queue.limits import RunLimits
 from duerow.settlement import Settlement
 from duerow.store import Refused
-from duerow.sync.queue import Queue, Reservation
+from duerow.sync.limits import read_limits
+from duerow.sync.queue import Queue
+from duerow.sync.reservation import Reservation
 from duerow.worker.several_queues import Round
 
 
@@ -53,6 +56,10 @@ class SeveralQueues:
         for queue in self._by_name.values():
             queue.look_for_unknown()
 
+    def limits(self) -> RunLimits:
+        """As Queue.limits, the strictest of all."""
+        return read_limits(self.database, self.names)
+
     def tell_differences(self) -> None:
         """As Queue.tell_differences, of each."""
         for queue in self._by_name.values():
@@ -63,17 +70,17 @@ class SeveralQueues:
 
         Where the database fails once some are lent, those are all: they must not wait for the end of their leases.
         """
-        lent: dict[str, list[Reservation]] = {}
+        reserved: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
             try:
                 found = share.queue.reserve_many(share.limit, consumer=consumer)
             except StoreUnavailable:
-                if not any(lent.values()):
+                if not any(reserved.values()):
                     raise
                 break
             share.given = len(found)
-            lent.setdefault(share.queue.name, []).extend(found)
-        return self._round.in_line(list(lent.values()))
+            reserved.setdefault(share.queue.name, []).extend(found)
+        return self._round.in_line(list(reserved.values()))
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
         """End turns, those of each queue in one transaction; return the refused ones."""

@@ -1,4 +1,5 @@
-"""The threads of a worker whose handlers write in the transaction that ends their message's turn."""
+# Generated from ../aio/transactions.py by tools/generate_sync.py; edit that file instead.
+"""The handlers of a worker that write in the transaction that ends their message's turn."""
 
 from __future__ import annotations
 
@@ -6,18 +7,17 @@ from time import monotonic
 from typing import Any
 
 from duerow.errors import LeaseLost, StoreUnavailable
-from duerow.message import Message
 from duerow.settlement import LEFT, Release, Settlement
 from duerow.store import OwnTransaction
-from duerow.sync.worker_threads import Crew
+from duerow.sync.worker_threads import Handlers
 from duerow.worker.attempt import CURRENT, Attempt
 from duerow.worker.in_flight import Slot
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_hand
 
 
-class TransactionalCrew(Crew):
-    """As `Crew`, but a turn that ends well is settled by the handler's own thread, in the handler's transaction."""
+class TransactionalHandlers(Handlers):
+    """As `Handlers`, but a turn that ends well is settled beside its handler, in the handler's transaction."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -34,34 +34,28 @@ class TransactionalCrew(Crew):
         try:
             return self._handle_within(own, slot, attempt)
         finally:
-            own.roll_back()  # does nothing if it has ended
+            own.roll_back()  # does nothing if it has ended; a handler that was cancelled leaves it open
 
     def _handle_within(self, own: OwnTransaction, slot: Slot, attempt: Attempt) -> Settlement | None:
         if self._outage.failing:
             self._outage.reset()
-            self._shift.journal.available("begin a transaction on")
+            self._run.journal.available("begin a transaction on")
         if slot.abandoned:  # it waited until the worker's time was up
             return None
         slot.begin(attempt)
-        outcome = self._call_within(attempt.message, own.connection)
+        outcome = self._call_handler(slot, attempt.message, own.connection)
         attempt.seconds = monotonic() - slot.started
-        self._hand.pace.note(attempt.seconds)
+        self._in_flight.prefetch.note(attempt.seconds)
         if not slot.end():
             return None
-        settlement = self._shift.conclude(attempt, self._checked(own, attempt, outcome))
+        settlement = self._run.conclude(attempt, self._checked(own, attempt, outcome))
         return self._settle_within(own, attempt, settlement) if keeps(settlement) else settlement
-
-    def _call_within(self, message: Message, connection: Any) -> Any:
-        try:
-            return self._handler(message, connection)
-        except BaseException as error:  # whatever a handler raises is a failed attempt
-            return error
 
     def _give_back(self, slot: Slot, error: StoreUnavailable) -> Settlement | None:
         """There is no transaction to be had: the message was not begun."""
         seconds = self._outage.next()
-        self._shift.journal.unavailable("begin a transaction on", error, seconds)
-        self._time_up.wait(seconds)
+        self._run.journal.unavailable("begin a transaction on", error, seconds)
+        self._pause(seconds)
         return Release() if slot.end() else None
 
     def _checked(self, own: OwnTransaction, attempt: Attempt, outcome: Any) -> Any:
@@ -84,17 +78,17 @@ class TransactionalCrew(Crew):
         except LeaseLost as error:
             if not self._queue.locked_while_handled:
                 own.roll_back()
-                self._tell_freed(self._settling.lost(attempt, error))
+                self._tell_freed(self._settler.lost(attempt, error))
                 return None
             settlement = LEFT  # what has changed the row is the handler itself, and that stands
         except Exception as error:
-            return self._shift.conclude(attempt, error)
+            return self._run.conclude(attempt, error)
         try:
             own.commit()
         except Exception as error:
             if not isinstance(error, StoreUnavailable) or error.outcome == "none":
-                return self._shift.conclude(attempt, error)
-            self._carry_out(self._settling.find_out(attempt, error))
+                return self._run.conclude(attempt, error)
+            self._find_out(attempt, error)
             return None
-        self._tell_freed(self._settling.committed(attempt, settlement))
+        self._tell_freed(self._settler.committed(attempt, settlement))
         return None

@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from datetime import timedelta
-from functools import partial
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
 from duerow.errors import StoreUnavailable
 from duerow.plan import Plan, run
-from duerow.queue.consumer_id import consumer_name, new_claim
 from duerow.settlement import Settlement
-from duerow.store import Listener
+from duerow.sync.cancellation import CancellationListener
 from duerow.sync.cluster_limit import PermitDesk
-from duerow.sync.queue import Queue, Reservation
+from duerow.sync.queue import Queue
 from duerow.sync.several_queues import SeveralQueues
+from duerow.sync.wakeup import Wakeup
+from duerow.sync.worker_steps import WorkerSteps
 from duerow.worker.attempt import CURRENT, Attempt
+from duerow.worker.cancellation import AwaitCancellation, CancellationWatch, WatchCancellations
 from duerow.worker.cluster_limit import AwaitChange, Permits, permits_of
-from duerow.worker.fetcher import HandOut, Listen, NextDue, Reserve, Sleep
+from duerow.worker.fetcher import HandOut, Listen, Sleep
 from duerow.worker.in_flight import Ended, Slot
-from duerow.worker.lease_keeper import Extend, LeaseKeeper
+from duerow.worker.lease_keeper import LeaseKeeper
 from duerow.worker.maintenance import (
     TICKER,
-    LookForUnknown,
-    Maintain,
     Maintenance,
-    Present,
-    Prune,
     RestUntil,
-    TellDifferences,
 )
-from duerow.worker.rate_limit import claiming
+from duerow.worker.rate_limit import fetcher_of
 from duerow.worker.run import Run
-from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settle, Settler, WriteCounts
+from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settler
 from duerow.worker.signals import LOOK
 from duerow.worker.supervisor import (
+    CANCELLATIONS,
     FETCHER,
     KEEPER,
     PERMITS,
@@ -54,75 +48,73 @@ from duerow.worker.supervisor import (
     TurnsEnded,
 )
 
-Events = SimpleQueue[Stop | LeftOver]
 
-
-class Crew:
+class Handlers:
     """The threads of one run: each carries out its plan, and tells the supervisor when it leaves."""
 
-    def __init__(self, shift: Run, queue: Queue | SeveralQueues, handler: Callable[..., Any], events: Events) -> None:
-        self._shift, self._queue, self._handler, self._events = shift, queue, handler, events
-        self._hand = shift.hand
-        self._claiming, self._settling = claiming(shift), Settler(shift)
-        self._supervising = Supervisor(shift)
-        self._wakeup = _Wakeup(shift, queue)
+    def __init__(self, run: Run, queue: Queue | SeveralQueues, handler: Callable[..., Any]) -> None:
+        self._run, self._queue, self._handler = run, queue, handler
+        self._events: SimpleQueue[Stop | LeftOver] = SimpleQueue()
+        self._in_flight = run.in_flight
+        self._fetcher, self._settler = fetcher_of(run), Settler(run)
+        self._supervisor = Supervisor(run)
+        self._wakeup, self._cancellations = Wakeup(run, queue), CancellationListener(run, queue)
         self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
         self._freed, self._ended = threading.Event(), threading.Event()
         self._over, self._time_up = threading.Event(), threading.Event()
         self._changed = threading.Event()
         self._actions: dict[type, Callable[[Any], Any]] = {
-            Reserve: self._reserve,
+            **WorkerSteps(run, queue).actions,
             Listen: lambda step: self._wakeup.listen(),
-            NextDue: self._next_due,
             Sleep: lambda step: self._wakeup.wait(step.seconds),
             RoomWanted: lambda step: _await(self._freed, step.seconds),
             HandOut: self._hand_out,
-            Settle: lambda step: queue.settle(step.pairs),
             EndWanted: lambda step: _await(self._ended),
-            WriteCounts: lambda step: queue.database.write_counts(),
             Freed: self._tell_freed,
             Pause: lambda step: self._time_up.wait(step.seconds),
-            Extend: lambda step: queue.extend_many(step.reservations),
-            Maintain: lambda step: queue.database.tick(),
-            Prune: lambda step: queue.database.prune(batches=1),
-            Present: lambda step: self._present(),
-            TellDifferences: lambda step: queue.tell_differences(),
-            LookForUnknown: lambda step: queue.look_for_unknown(),
             RestUntil: lambda step: self._over.wait(step.seconds),
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
-            StartSlot: lambda step: self._hire(),
+            StartSlot: lambda step: self._start_slot(),
             DropSlot: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
             AllChanged: lambda step: self._tell_all(),
+            AwaitChange: lambda step: self._changed.wait(step.seconds),
+            WatchCancellations: lambda step: self._watch_cancellations(),
+            AwaitCancellation: lambda step: self._cancellations.wait(step.seconds),
         }
-        if shift.terms.by_permit:
-            self._actions |= PermitDesk(shift, permits_of(queue)).actions
-            self._actions[AwaitChange] = lambda step: self._changed.wait(step.seconds)
+        if run.options.by_permit:
+            self._actions |= PermitDesk(run, permits_of(queue)).actions
 
     def work(self) -> None:
-        """Go to work; return when the shift has ended."""
-        supervising = self._supervising
+        """Go to work; return when the run has ended."""
+        supervisor = self._supervisor
         try:
-            self._start(KEEPER, lambda: self._carry_out(LeaseKeeper(self._shift).keep()))
-            self._start(TICKER, lambda: self._carry_out(Maintenance(self._shift).tick()))
-            self._start(SETTLER, lambda: self._carry_out(self._settling.serve()))
-            if self._shift.terms.by_permit:
-                self._start(PERMITS, lambda: self._carry_out(Permits(self._shift).keep()))
-            if not self._shift.terms.one_by_one:
-                self._start(FETCHER, lambda: self._carry_out(self._claiming.fetch()))
-            for _ in range(self._shift.terms.concurrency):
-                self._hire()
-            self._carry_out(supervising.watch())
+            self._start(KEEPER, lambda: self._carry_out(LeaseKeeper(self._run).keep()))
+            self._start(TICKER, lambda: self._carry_out(Maintenance(self._run).tick()))
+            self._start(SETTLER, lambda: self._carry_out(self._settler.serve()))
+            if self._run.options.by_permit:
+                self._start(PERMITS, lambda: self._carry_out(Permits(self._run).keep()))
+            if not self._run.options.one_by_one:
+                self._start(FETCHER, lambda: self._carry_out(self._fetcher.fetch()))
+            for _ in range(self._run.options.concurrency):
+                self._start_slot()
+            self._carry_out(supervisor.watch())
         except BaseException:
-            supervising.hurry = True
+            supervisor.hurry = True
             raise
         finally:
             try:
-                self._carry_out(supervising.wind_down())
+                self._carry_out(supervisor.wind_down())
             finally:
-                if not supervising.staff:  # else somebody still listens, and is left to it
+                if not supervisor.staff:  # else somebody still listens, and is left to it
                     self._wakeup.close()
+                    self._cancellations.close()
+
+    def stop(self) -> None:
+        """Begin nothing more from now on, and wind down; from any thread or signal, so without a lock."""
+        self._run.over = True
+        self._events.put(Stop())
 
     def _carry_out(self, plan: Plan[Any]) -> Any:
         return run(plan, lambda step: self._actions[type(step)](step))
@@ -130,9 +122,9 @@ class Crew:
     # Threads.
 
     def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
-        """Start a thread that does not keep the process alive: the end of a shift is bounded, whatever it does."""
+        """Start a thread that does not keep the process alive: the end of a run is bounded, whatever it does."""
         if role != KEEPER:
-            self._supervising.staff.add(role)
+            self._supervisor.staff.add(role)
         kind = "handler" if isinstance(role, Slot) else role
         name = f"duerow-{self._queue.name}-{kind}"
         thread = threading.Thread(target=self._until_left, args=(role, body), name=name, daemon=True)
@@ -147,18 +139,17 @@ class Crew:
         else:
             self._events.put(LeftOver(role))
 
-    def _hire(self) -> None:
+    def _start_slot(self) -> None:
         slot = Slot()
-        self._shift.slots.add(slot)
-        body = self._one_by_one if self._shift.terms.one_by_one else self._one_after_the_other
+        self._run.slots.add(slot)
+        body = self._one_by_one if self._run.options.one_by_one else self._one_after_the_other
         slot.runner = self._start(slot, lambda: body(slot))
 
     def _one_after_the_other(self, slot: Slot) -> None:
         """Handle what the fetcher claims; the settler settles it."""
-        while (attempt := self._next(slot)) is not None:
-            settlement = self._handle(slot, attempt)
-            if settlement is not None:
-                self._hand.end(attempt, settlement)
+        while taken := self._next(slot):
+            if ended := self._work_on(slot, taken):
+                self._in_flight.end_all(ended)
                 if not self._ended.is_set():
                     self._ended.set()
 
@@ -166,67 +157,68 @@ class Crew:
         """Claim, handle and settle one message after the other, all in this thread: nothing is handed over."""
         while not slot.abandoned:
             with self._turn_to_claim:
-                attempts = self._carry_out(self._claiming.next(1))
+                attempts = self._carry_out(self._fetcher.next(1))
             if not attempts:
                 return
-            settlement = self._handle(slot, attempts[0])
-            if settlement is not None:
-                self._carry_out(self._settling.settle([Ended(attempts[0], settlement)]))
+            taken = attempts if self._run.options.whole_batch else attempts[0]
+            if ended := self._work_on(slot, taken):
+                self._carry_out(self._settler.settle(ended))
 
     # Handlers.
 
-    def _next(self, slot: Slot) -> Attempt | None:
-        """Wait for a message to be handled; None when no more is to be begun here."""
-        shift, waiting = self._shift, self._hand.waiting
-        while not (shift.over or slot.abandoned):
-            try:
-                return waiting.popleft()
-            except IndexError:
-                with self._work:
-                    self._work.wait_for(lambda: waiting or shift.over)
+    def _next(self, slot: Slot) -> Any:
+        """Wait for something to be handled; None when nothing more is to be begun here."""
+        run, waiting = self._run, self._in_flight.waiting
+        while not (run.over or slot.abandoned):
+            if taken := self._take():
+                return taken
+            with self._work:
+                self._work.wait_for(lambda: waiting or run.over)
         return None
+
+    def _take(self) -> Any:
+        """Return the next message to be handled, if there is one now."""
+        return self._in_flight.next()
+
+    def _work_on(self, slot: Slot, attempt: Attempt) -> Sequence[Ended]:
+        """Return how the turn of what was taken ends; nothing when that was decided without its handler."""
+        settlement = self._handle(slot, attempt)
+        return () if settlement is None else (Ended(attempt, settlement),)
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         """Call the handler; return how the turn ends, or None when that was decided without it."""
         slot.begin(attempt)
         CURRENT.set(attempt)
-        outcome = self._call(attempt.reservation.message)
-        attempt.seconds = seconds = monotonic() - slot.started
-        self._hand.pace.note(seconds)
+        outcome = self._call_handler(slot, attempt.message)
+        attempt.seconds = monotonic() - slot.started
+        self._in_flight.prefetch.note(attempt.seconds)
         if not slot.end():
             return None
-        return self._shift.conclude(attempt, outcome)
+        return self._run.conclude(attempt, outcome)
 
-    def _call(self, subject: Any) -> Any:
+    # What handlers need that write in transactions.
+
+    def _find_out(self, attempt: Attempt, error: StoreUnavailable) -> None:
+        self._carry_out(self._settler.find_out(attempt, error))
+
+    def _pause(self, seconds: float) -> None:
+        self._time_up.wait(seconds)
+
+    def _call_handler(self, slot: Slot, *subject: Any) -> Any:
         # In a function of its own, so that the error's traceback does not hold the frame that holds the error.
         try:
-            return self._handler(subject)
+            return self._handler(*subject)
         except BaseException as error:  # whatever a handler raises is a failed attempt
             return error
 
     # Steps.
-
-    def _reserve(self, step: Reserve) -> list[Reservation]:
-        return self._queue.reserve_many(step.limit, consumer=new_claim(self._shift.terms.name))
-
-    def _present(self) -> None:
-        database, queue = self._queue.database, self._queue
-        name = consumer_name(self._shift.terms.name)
-        for names, kinds in queue.kinds_of.items():
-            its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
-            database.run(partial(database.store.note_consumer, its, names, kinds, version("duerow")))
-        database.write_counts()
-
-    def _next_due(self, step: NextDue) -> timedelta | None:
-        database, names = self._queue.database, self._shift.queues
-        return database.run(lambda: database.store.next_due(names, step.sleep, self._queue.only))
 
     def _hand_out(self, step: HandOut) -> None:
         with self._work:
             self._work.notify(step.count)
 
     def _tell_freed(self, step: Freed) -> None:
-        if self._hand.wanted():  # else whoever claims would wake up for nothing, once for each message
+        if self._in_flight.wanted():  # else whoever claims would wake up for nothing, once for each message
             self._freed.set()
         if step.wake:
             self._wakeup.wake()
@@ -237,75 +229,23 @@ class Crew:
         except Empty:
             return None
 
+    def _watch_cancellations(self) -> None:
+        if self._cancellations.possible:
+            self._start(CANCELLATIONS, lambda: self._carry_out(CancellationWatch(self._run).watch()))
+
     def _tell_all(self) -> None:
         self._freed.set()
         self._ended.set()
         with self._work:
             self._work.notify_all()
         self._wakeup.wake()
-        if self._shift.over:
+        if self._run.over:
             self._over.set()
-        if self._shift.closing:
+        if self._run.closing:
             self._changed.set()
-        if self._shift.gave_up:
+            self._cancellations.wake()
+        if self._run.gave_up:
             self._time_up.set()
-
-
-class _Wakeup:
-    """Sleeps until a push, a call of `wake`, or the end of a time."""
-
-    def __init__(self, shift: Run, queue: Queue | SeveralQueues) -> None:
-        self._shift, self._queue = shift, queue
-        self._possible = queue.database.store.capabilities.wakes_consumers
-        self._listener: Listener | None = None
-        self._called = threading.Event()
-        self._closing = threading.Lock()
-
-    def listen(self) -> None:
-        """Hear of pushes from now on, if the store tells of them and can be reached."""
-        if not self._possible or self._listener is not None or self._shift.gave_up:
-            return
-        try:
-            self._listener = self._queue.database.connections.listen(self._shift.queues)
-        except StoreUnavailable as error:
-            self._shift.hears_no_more(error)
-        else:
-            self._shift.hears_again()
-
-    def wait(self, seconds: float) -> bool:
-        """Sleep; return whether something ended it before its time."""
-        listener = self._listener
-        if listener is not None and not self._called.is_set():
-            try:
-                heard = listener.wait(seconds)
-            except StoreUnavailable as error:
-                self.close()
-                self._shift.hears_no_more(error)
-                seconds = min(seconds, self._shift.poll)
-            else:
-                return self._was_called() or heard
-        self._called.wait(seconds)
-        return self._was_called()
-
-    def wake(self) -> None:
-        """End the sleep, or the next one; from any thread."""
-        self._called.set()
-        with self._closing:
-            if self._listener is not None:
-                self._listener.wake()
-
-    def close(self) -> None:
-        """Hear nothing more; nobody may be asleep."""
-        with self._closing:
-            listener, self._listener = self._listener, None
-            if listener is not None:
-                with suppress(StoreUnavailable):  # a connection that is gone needs no closing
-                    listener.close()
-
-    def _was_called(self) -> bool:
-        called = self._called.is_set()
-        self._called.clear()
-        return called
 
 
 def _await(event: threading.Event, seconds: float | None = None) -> None:

@@ -1,0 +1,58 @@
+"""How a worker hears that messages were cancelled while their handlers run."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from duerow.aio.queue import Queue
+from duerow.aio.several_queues import SeveralQueues
+from duerow.errors import StoreUnavailable
+from duerow.store import AsyncListener, cancellations
+from duerow.worker.run import Run
+
+
+class CancellationListener:
+    """Hears of cancelled messages on a connection of its own, since the worker may sleep on the other one.
+
+    Attributes:
+        possible: whether the store tells of them.
+    """
+
+    def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
+        self._database = queue.database
+        self._names = [cancellations(name) for name in run.queues]
+        self.possible = self._database.store.capabilities.wakes_consumers
+        self._listener: AsyncListener | None = None
+        self._turn = threading.Lock()  # whoever wakes a listener must not find it closed
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait at most this many seconds; return whether messages may have been cancelled.
+
+        The first call begins to listen, and returns at once: nobody has told what happened before.
+
+        Raises:
+            StoreUnavailable: the connection cannot be opened, or broke; the next call opens another.
+        """
+        if self._listener is None:
+            self._listener = await self._database.connections.listen(self._names)
+            return True
+        try:
+            return await self._listener.wait(seconds)
+        except StoreUnavailable:
+            await self.close()
+            raise
+
+    def wake(self) -> None:
+        """End a running wait."""
+        with self._turn:
+            if self._listener is not None:
+                self._listener.wake()
+
+    async def close(self) -> None:
+        """Hear nothing more."""
+        with self._turn:
+            listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+                await listener.close()

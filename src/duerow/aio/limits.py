@@ -1,0 +1,62 @@
+"""Limits of a queue that operators set while its workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from duerow.aio.executor import Executor
+from duerow.aio.handle import P, QueueHandle
+from duerow.aio.own_messages import OwnMessages
+from duerow.queue import limits
+from duerow.queue.limits import LIMITS, NEVER, NONE, RunLimits
+from duerow.worker.budget import Rate
+
+
+class LimitsOfQueue(QueueHandle[P]):
+    """The part of a queue that limits what its workers do; see `Queue`."""
+
+    async def limits(self) -> RunLimits:
+        """Return the limits for workers of the queue that `limit` has set."""
+        return await read_limits(self.database, [self.name])
+
+    async def limit(
+        self,
+        *,
+        concurrency: int | None = None,
+        cluster_concurrency: int | None = None,
+        rate: Rate | None = None,
+    ) -> RunLimits:
+        """Limit what workers of the queue do, including running ones: each reads the limits every ten seconds.
+
+        The new limits replace the old ones; without arguments, only those limits apply with which each worker was
+        started. A worker of several queues applies the strictest limits of them.
+
+        Args:
+            concurrency: how many handlers each worker runs at once, instead of as many as it was started with; workers
+                with child processes or transactional handlers run no more than that.
+            cluster_concurrency: how many run at once in all workers that were started with a `cluster_concurrency`,
+                instead of that number.
+            rate: the most messages that each worker starts in any span of this length, besides its own rate:
+                `(100, timedelta(minutes=1))`.
+
+        Raises:
+            ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate).
+        """
+        wanted = limits.checked(concurrency, cluster_concurrency, rate)
+        await write_limits(self.database, self.name, wanted)
+        return wanted
+
+
+async def write_limits(database: Executor, name: str, wanted: RunLimits) -> None:
+    """Replace the limits of a queue."""
+    stored = OwnMessages(database, LIMITS)
+    if wanted == NONE:
+        await stored.remove(name)
+    else:
+        await stored.push([stored.entry(name, limits.payload_of(wanted), NEVER)], "replace")
+
+
+async def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
+    """Return the strictest limits of these queues."""
+    stored = await OwnMessages(database, LIMITS).read(names)
+    return limits.strictest(map(limits.limits_of, stored.values()))

@@ -1,0 +1,51 @@
+"""Keyed messages in queues that duerow keeps for itself, such as limits, charts and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from duerow.aio.executor import Executor
+from duerow.message import LIVE, Message, OnDuplicate
+from duerow.payload.encoding import Payloads
+from duerow.queue import mapping
+from duerow.store import Entry, Query, Record
+
+
+class OwnMessages:
+    """The messages of one such queue, found by their keys.
+
+    Args:
+        database: where the queue is.
+        queue: its name.
+        decoded: decodes a message; by default, an unreadable payload is given as its stored text.
+    """
+
+    def __init__(
+        self,
+        database: Executor,
+        queue: str,
+        decoded: Callable[[Record, Payloads], Message] = mapping.readable,
+    ) -> None:
+        self._database, self._queue, self._decoded = database, queue, decoded
+        self._payloads = Payloads(queue, None, database.encryption)
+
+    async def read(self, keys: Iterable[str]) -> dict[str, Any]:
+        """Return the payloads of the messages with these keys, by key."""
+        wanted = tuple(sorted(set(keys)))
+        query = Query(self._queue, keys=wanted, statuses=LIVE, by_id=True, limit=len(wanted))
+        records = await self._database.run(lambda: self._database.store.messages.find(query))
+        return {str(one.key): self._decoded(one, self._payloads).payload for one in records}
+
+    def entry(self, key: str, payload: Any, due: datetime) -> Entry:
+        """Return a message, ready to be pushed, that is found by this key until it is due."""
+        return mapping.entry(self._queue, payload, key, due, payloads=self._payloads)
+
+    async def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> None:
+        """Push messages; `on_duplicate` says what becomes of those whose key is taken."""
+        await self._database.run(lambda: self._database.store.messages.push(entries, on_duplicate))
+
+    async def remove(self, key: str) -> None:
+        """Remove the message with this key, if there is one."""
+        await self._database.run(lambda: self._database.store.operations.remove(self._queue, (), (key,), True))

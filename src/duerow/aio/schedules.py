@@ -1,0 +1,225 @@
+"""The schedules of a database: declare them, push their due ticks, and prune what has expired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from duerow.aio.executor import Executor
+from duerow.errors import DuerowError, StoreUnavailable
+from duerow.message import Pushed, Scalar, check_queue_name
+from duerow.payload import codec
+from duerow.payload.encoding import Payloads
+from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.rhythm import Daily, rhythm_of
+from duerow.queue.schedule import (
+    GRACE,
+    Maintained,
+    Missed,
+    Schedule,
+    check_schedule_name,
+    declare,
+    definition,
+    message_now,
+    pause,
+    remove,
+    resume,
+    shown,
+    tick,
+)
+from duerow.store import Planned, ScheduleChange, SchedulesFound
+
+
+class Schedules(Executor):
+    """The part of a database for schedules; see `Database`."""
+
+    @cached_property
+    def _payloads(self) -> Payloads:
+        return Payloads(sealing=self.encryption)
+
+    async def schedule(
+        self,
+        name: str,
+        *,
+        queue: str,
+        payload: Any = None,
+        cron: str | None = None,
+        every: timedelta | None = None,
+        daily: Daily | None = None,
+        zone: str | None = None,
+        start: datetime | None = None,
+        headers: Mapping[str, Scalar] | None = None,
+        group: str | None = None,
+        priority: int = 0,
+        missed: Missed = "once",
+        grace: timedelta = GRACE,
+    ) -> Schedule:
+        """Push a message on a recurring schedule; return the schedule as it is now stored.
+
+        Any worker of this database pushes it, whatever its queue, and so does `maintain`: one message per tick,
+        however many processes there are, due since the time of the tick, with the headers `schedule` and `tick`.
+
+        Declaring it again unchanged has no effect. If `cron`, `every`, `daily`, `zone` or `start` changes, the first
+        tick of the new times replaces the pending one; otherwise the pending tick stays, and carries the new content.
+
+        Args:
+            name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
+            queue: the queue that the messages go to.
+            payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
+            cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
+                `cron`, `every` and `daily`.
+            every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
+            daily: one or more times of day, as `time(8, 30)` or "08:30".
+            zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
+            start: no tick is earlier; intervals are counted from here. An aware datetime.
+            headers: names and scalars that travel with each message.
+            group: the group of the messages: they are then handled one at a time, in the order of the ticks.
+            priority: their priority; lower goes first.
+            missed: what to do with ticks that were not pushed within the grace: "skip" leaves them out, "once" pushes
+                the last of them, "all" pushes each.
+            grace: how late a tick may be before it counts as missed; default: a minute.
+
+        Raises:
+            ConfigurationError: the name, the times or `missed` is invalid, or the schedule would never tick.
+            InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
+                bounds.
+        """
+        called = check_schedule_name(name)
+        rhythm = rhythm_of(cron, every, daily, zone, start)
+        # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
+        encoded = self._payloads.elsewhere.encode(payload)
+        encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
+        wanted = definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
+        while True:
+            found = await self._find_schedule(called)
+            change = declare(called, wanted, found)
+            if change is None:
+                return shown(found.rows[0], self._payloads)
+            if change.after is not None and await self._set_schedule(change):
+                return shown(change.after, self._payloads)
+
+    async def schedules(self) -> list[Schedule]:
+        """Return all schedules in order of name."""
+        found = await self.run(self.store.metadata.schedules)
+        return [shown(row, self._payloads) for row in found.rows]
+
+    async def unschedule(self, name: str) -> bool:
+        """Remove a schedule and its pending tick; return whether it existed. Messages that it has pushed stay."""
+        called = check_schedule_name(name)
+        while True:
+            change = remove(called, await self._find_schedule(called))
+            if change is None:
+                return False
+            if await self._set_schedule(change):
+                return True
+
+    async def pause_schedule(self, name: str) -> bool:
+        """Let a schedule tick no more until it is resumed; return whether it was not paused before.
+
+        It stays paused if a program declares it again.
+
+        Raises:
+            UnknownName: there is no such schedule.
+        """
+        return await self._change_schedule(name, pause)
+
+    async def resume_schedule(self, name: str) -> bool:
+        """Let a paused schedule tick again, from now on; return whether it was paused.
+
+        Raises:
+            UnknownName: there is no such schedule.
+        """
+        return await self._change_schedule(name, resume)
+
+    async def push_scheduled(self, name: str) -> Pushed:
+        """Push the message of a schedule now, besides its ticks; it has the header `schedule`, and no `tick`.
+
+        Raises:
+            UnknownName: there is no such schedule.
+        """
+        entry = message_now(name, await self._find_schedule(check_schedule_name(name)))
+        pushed = await self.run(lambda: self.store.messages.push([entry], "ignore"))
+        return pushed[0]
+
+    async def _change_schedule(self, name: str, change: Callable[[str, SchedulesFound], ScheduleChange | None]) -> bool:
+        called = check_schedule_name(name)
+        while True:
+            wanted = change(called, await self._find_schedule(called))
+            if wanted is None:
+                return False
+            if await self._set_schedule(wanted):
+                return True
+
+    async def maintain(self) -> Maintained:
+        """Do one round of the workers' background tasks: push due ticks of schedules, and prune history and keys.
+
+        A schedule that cannot tick does not hold up the others: the result names it, with the error.
+        """
+        ticked = await self.tick()
+        return msgspec.structs.replace(ticked, pruned=await self.prune())
+
+    async def prune(self, batches: int | None = None) -> int:
+        """Delete expired turns, remembered keys and results; return how many were deleted.
+
+        Results are those of queues whose tasks are declared on this handle.
+
+        Args:
+            batches: the most transactions, each of up to a thousand turns and a thousand keys, and for each queue of
+                results; default: no limit.
+        """
+        gone = made = 0
+        for queue in sorted(self.expiring):
+            gone += await self._prune_expired(queue, batches)
+        if "history" not in self.store.capabilities.parts:  # nothing was kept
+            return gone
+        while batches is None or made < batches:
+            some = await self.run(lambda: self.store.history.prune(PRUNE_BATCH))
+            gone, made = gone + some, made + 1
+            if some < PRUNE_BATCH:
+                break
+        return gone
+
+    async def _prune_expired(self, queue: str, batches: int | None) -> int:
+        """Remove the messages of a queue that are due, which means that they may be forgotten; return how many."""
+        gone = made = 0
+        while batches is None or made < batches:
+            some = await self.run(lambda: self.store.messages.pop(queue, PRUNE_BATCH), many=PRUNE_BATCH)
+            gone, made = gone + len(some), made + 1
+            if len(some) < PRUNE_BATCH:
+                break
+        return gone
+
+    async def tick(self) -> Maintained:
+        """Push the due ticks of schedules; see `maintain`."""
+        pushed = 0
+        failed: dict[str, DuerowError] = {}
+        if "metadata" not in self.store.capabilities.parts:  # so there are no schedules
+            return Maintained(pushed, None, failed)
+        while True:
+            found = await self.run(lambda: self.store.metadata.schedules(due=True))
+            due = [row for row in found.rows if row.name not in failed]
+            for row in due:
+                try:
+                    pushed += await self._tick(row, found.now)
+                except StoreUnavailable:
+                    raise
+                except DuerowError as error:
+                    failed[row.name] = error
+            if not due:
+                next_in = None if found.next_at is None else found.next_at - found.now
+                return Maintained(pushed, next_in, failed)
+
+    async def _tick(self, row: Planned, now: datetime) -> int:
+        """Push the due ticks of a schedule and advance it; return how many: 0 if another process was faster."""
+        change = tick(row, now)
+        return len(change.push) if await self._set_schedule(change) else 0
+
+    async def _set_schedule(self, change: ScheduleChange) -> bool:
+        return await self.run(lambda: self.store.metadata.set_schedule(change))
+
+    async def _find_schedule(self, name: str) -> SchedulesFound:
+        return await self.run(lambda: self.store.metadata.schedules(name=name))

@@ -1,0 +1,79 @@
+# Generated from ../aio/entity_handler.py by tools/generate_sync.py; edit that file instead.
+"""Handle rows instead of messages: load each row in a session, and see how its handler leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from duerow.entity.handler import check_attempt, conclude, fails, is_ours
+from duerow.message import Message
+from duerow.settlement import LEFT
+from duerow.sync.entity_rows import EntityRows, is_left, load_all
+from duerow.sync.orm import called
+from duerow.sync.sessions import first_read_alone, session_within
+
+
+class RowHandler:
+    """Handles a message by giving its row to the user's handler, in a session that is committed before the turn ends.
+
+    Args:
+        rows: the rows of the queue.
+        handler: takes a row and its session.
+    """
+
+    def __init__(self, rows: EntityRows[Any], handler: Callable[..., Any]) -> None:
+        self.rows, self.handler = rows, handler
+
+    def __call__(self, message: Message) -> Any:
+        """Return how the turn ends."""
+        rows = self.rows
+        with rows.session() as session:
+            first_read_alone(session)
+            entity = rows.row(session, message.id)
+            if not is_ours(entity, rows.key, message):
+                return LEFT
+            session.commit()  # no transaction is open while the handler does its work elsewhere
+            outcome = called(self.handler, entity, session)
+            if fails(outcome):
+                return outcome
+            check_attempt(message)
+            session.commit()
+            return LEFT if is_left(rows, entity, session, message) else outcome
+
+
+class TransactionalRowHandler(RowHandler):
+    """Like `RowHandler`, in the transaction that ends the turn: the row is locked before the handler sees it."""
+
+    def __call__(self, message: Message, connection: Any) -> Any:  # type: ignore[override]
+        """Return how the turn ends."""
+        rows = self.rows
+        with session_within(connection) as session:
+            entity = rows.row(session, message.id, locked=True)
+            if not is_ours(entity, rows.key, message):
+                return LEFT
+            outcome = called(self.handler, entity, session)
+            if fails(outcome):
+                return outcome
+            session.flush()
+            return LEFT if is_left(rows, entity, session, message) else outcome
+
+
+class RowBatchHandler(RowHandler):
+    """Like `RowHandler`, with the rows of a whole batch in one session."""
+
+    def __call__(self, messages: Sequence[Message]) -> Any:  # type: ignore[override]
+        """Return how the turns end."""
+        rows = self.rows
+        with rows.session() as session:
+            found = load_all(rows, session, messages)
+            session.commit()
+            if not found:
+                return [LEFT] * len(messages)
+            outcome = called(self.handler, list(found.values()), session)
+            if fails(outcome):
+                return conclude(messages, found, outcome, set())
+            session.commit()
+            by_id = {message.id: message for message in messages}
+            left = {id for id, entity in found.items() if is_left(rows, entity, session, by_id[id])}
+            return conclude(messages, found, outcome, left)

@@ -1,0 +1,77 @@
+"""Run the workers of a pipeline beside each other, in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from duerow.message import Message
+from duerow.pipeline import Pipeline, Station
+from duerow.settlement import Settlement
+from duerow.sync.executor import Executor
+from duerow.sync.worker import Worker
+from duerow.worker.run import Until
+from duerow.worker.signals import LOOK
+
+
+class Alarm:
+    """Ends a sleep."""
+
+    def __init__(self) -> None:
+        self._rung: SimpleQueue[None] = SimpleQueue()
+
+    def ring(self) -> None:
+        """End the sleep, or the next one; from any thread or signal, so without a lock."""
+        self._rung.put(None)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep for so long, or until it rings."""
+        with suppress(Empty):
+            self._rung.get(timeout=seconds)
+
+
+def work(workers: Iterable[Worker], until: Until) -> None:
+    """Run workers, each in a thread of its own so that a signal comes to this one; if one fails, stop the others."""
+    each = list(workers)
+    failures: list[BaseException] = []
+
+    def stop() -> None:
+        for worker in each:
+            worker.stop()
+
+    def run(worker: Worker) -> None:
+        try:
+            worker.run(until)
+        except BaseException as error:  # raised again by whoever waits for the thread
+            failures.append(error)
+            stop()
+
+    threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in each]
+    for thread in threads:
+        thread.start()
+    try:
+        _join(threads)
+    except BaseException:
+        stop()
+        _join(threads)
+        raise
+    if failures:
+        raise failures[0]
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(LOOK)
+
+
+def handler_of(pipeline: Pipeline, station: Station, database: Executor) -> Callable[[Message], Any]:
+    """Return the handler of a station."""
+
+    def handle(message: Message) -> Settlement:
+        return station.settlement(message, pipeline.max_hops, database.encryption)
+
+    return handle

@@ -1,0 +1,52 @@
+# Generated from ../aio/reservation.py by tools/generate_sync.py; edit that file instead.
+"""A reservation: one message, with the verbs that end its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Generic, Unpack
+
+from msgspec import UNSET
+
+from duerow import reservation as core
+from duerow.message import Draft, Failure
+from duerow.settlement import MoveOptions
+from duerow.sync.handle import P
+
+
+class Reservation(core.BareReservation[P], Generic[P], frozen=True, gc=False):
+    """One message, leased to this consumer until a given time; settle it here or through its queue.
+
+    Attributes:
+        queue: the `Queue` that it was reserved from. Its type is left open, since a queue makes reservations.
+    """
+
+    queue: Any
+
+    def commit(self, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None) -> None:
+        """Same as Queue.commit."""
+        self.queue.commit(self, payload=payload, then=then, within=within)
+
+    def rollback(
+        self, *, delay: timedelta | None = None, error: BaseException | str | None = None, within: Any = None
+    ) -> None:
+        """Same as Queue.rollback."""
+        self.queue.rollback(self, delay=delay, error=error, within=within)
+
+    def bury(self, reason: str | Failure | BaseException, *, within: Any = None) -> None:
+        """Same as Queue.bury."""
+        self.queue.bury(self, reason, within=within)
+
+    def release(self, *, within: Any = None) -> None:
+        """Same as Queue.release."""
+        self.queue.release(self, within=within)
+
+    def extend(self, lease: timedelta | None = None, *, within: Any = None) -> Reservation[P]:
+        """Same as Queue.extend."""
+        extended: Reservation[P] = self.queue.extend(self, lease, within=within)
+        return extended
+
+    def move(self, to: str, payload: Any = UNSET, *, within: Any = None, **options: Unpack[MoveOptions]) -> None:
+        """Same as Queue.move."""
+        self.queue.move(self, to, payload, within=within, **options)

@@ -1,0 +1,151 @@
+# Generated from ../aio/reserve.py by tools/generate_sync.py; edit that file instead.
+"""Reserve messages of a queue: read what was claimed, and end the turns of messages that cannot be read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Final
+
+from duerow import reservation as core
+from duerow.errors import CodecError, KeyMissing, NotSupported, StoreUnavailable
+from duerow.message import Message
+from duerow.payload.encoding import sealed_of
+from duerow.queue import edits, mapping
+from duerow.queue.consumer_id import check_consumer, new_claim
+from duerow.settlement import Bury, Release, Settlement
+from duerow.store import Record
+from duerow.sync import offload
+from duerow.sync.handle import P
+from duerow.sync.reservation import Reservation
+from duerow.sync.settle import QueueSettlements
+from duerow.sync.unknown_kinds import UnknownKinds
+
+LOG: Final = logging.getLogger("duerow.queue")
+
+MOST_PUT_OFF: Final = 100
+"""How many messages with missing keys one call puts off: a consumer without keys must not go through a whole queue."""
+
+
+class Reservations(QueueSettlements[P], UnknownKinds[P]):
+    """The part of a queue that hands out messages for a while; see `Queue`."""
+
+    def reserve(self, *, lease: timedelta | None = None, within: Any = None) -> Reservation[P] | None:
+        """Reserve the next due message for this consumer until now + lease; None when nothing is due."""
+        reservations = self.reserve_many(1, lease=lease, within=within)
+        return reservations[0] if reservations else None
+
+    def reserve_many(
+        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
+    ) -> list[Reservation[P]]:
+        """Reserve up to n due messages for this consumer until now + lease, oldest first; never one for two consumers.
+
+        A message is buried instead if it cannot be decoded, or if the lease of its last allowed attempt ran out. A
+        message of a kind that this handle does not know is left unchanged for consumers that know it. A message whose
+        encryption key is missing here is put off until the lease would have ended, with no attempt counted.
+
+        Args:
+            n: the most to reserve.
+            lease: how long; default: the queue's lease.
+            consumer: who takes them, as host:pid:worker/claim; default: a new claim of this process.
+            within: refused.
+
+        Raises:
+            NotSupported: `within` was given; a lease that no other consumer can see would be no lease.
+        """
+        if within is not None:
+            raise NotSupported("reserve(within=…) would take a lease that no one else can see; use pop(within=…)")
+        limit, span = edits.how_many(n), self._lease(lease)
+        claim = new_claim() if consumer is None else check_consumer(consumer)
+        reservations: list[Reservation[P]] = []
+        put_off = 0
+        while len(reservations) < limit and put_off < MOST_PUT_OFF:
+            wanted = limit - len(reservations)
+            try:
+                reserved = self.database.claim(
+                    lambda apart, wanted=wanted: self._store.messages.reserve(  # type: ignore[misc]
+                        self.name,
+                        wanted,
+                        span,
+                        self.retry.limit,
+                        claim,
+                        self.dead_letter,
+                        self.keeping,
+                        self._only,
+                        apart,
+                    ),
+                    None,
+                    wanted,
+                )
+                records = reserved.records
+                self.database.metrics.claimed(self.name, records)
+                self._given_up(reserved.buried)
+                readable, unreadable = offload.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
+                reservations += readable
+                if not unreadable:
+                    break
+                self._end_unreadable(unreadable)
+            except StoreUnavailable:
+                if not reservations:
+                    raise
+                break  # the caller must get what is reserved already; a lasting failure will show up again
+            put_off += sum(one.message.kind in self._known for one, end in unreadable if isinstance(end, Release))
+        return reservations
+
+    def _read(
+        self, records: list[Record]
+    ) -> tuple[list[Reservation[P]], list[tuple[core.BareReservation, Settlement]]]:
+        readable: list[Reservation[P]] = []
+        unreadable: list[tuple[core.BareReservation, Settlement]] = []
+        payloads, encrypted = self._payloads, self.database.encryption is not None  # else nobody reads `sealed`
+        for record in records:
+            assert record.leased_until is not None  # noqa: S101 - the store's promise
+            try:
+                message = mapping.message(record, payloads)
+                sealed = sealed_of(record) if encrypted else None
+                readable.append(Reservation(message, record.leased_until, self, sealed=sealed))
+            except CodecError as error:
+                unreadable.append(self._unreadable(record, error))
+        return readable, unreadable
+
+    def _unreadable(self, record: Record, error: CodecError) -> tuple[core.BareReservation, Settlement]:
+        """Return how to end the turn of a message whose payload cannot be read here."""
+        assert record.leased_until is not None  # noqa: S101 - the store's promise
+        reservation = core.BareReservation(mapping.readable(record), record.leased_until)
+        if record.kind not in self._known:
+            return reservation, Release()
+        if isinstance(error, KeyMissing):
+            named = {"event": "postponed", "queue": self.name, "message_id": record.id}
+            LOG.warning("message %d of %s is postponed: %s", record.id, self.name, error, extra=named)
+            return mapping.put_off(record), Release()
+        return reservation, Bury(error)
+
+    def _end_unreadable(self, unreadable: list[tuple[core.BareReservation, Settlement]]) -> None:
+        refused = {one.receipt for one in self.settle(unreadable)}
+        for reservation, settlement in unreadable:
+            message = reservation.message
+            if isinstance(settlement, Bury) and reservation.receipt not in refused:
+                self._tell_buried(message.id, message.key, message.attempts, str(settlement.reason))
+        if any(reservation.message.kind not in self._known for reservation, _ in unreadable):
+            self._meet_unknown()
+
+    @contextmanager
+    def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:
+        """Reserve the next due message for the duration of a block: `with queue.reserving() as message:`.
+
+        The end of the block commits it. An exception rolls it back by the queue's policy and is raised again (`Retry`
+        and `Bury` end the turn as they say and are not raised again). The message is None when nothing is due.
+        """
+        reservation = self.reserve(lease=lease)
+        if reservation is None:
+            yield None
+            return
+        try:
+            yield reservation.message
+        except BaseException as error:
+            if not self._turns.end_by(reservation, error):
+                raise
+        else:
+            self.commit(reservation)

@@ -1,0 +1,84 @@
+# Generated from ../aio/settle.py by tools/generate_sync.py; edit that file instead.
+"""End the turns of a queue's messages: with further pushes, in another queue, or as any queue can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Unpack
+
+from msgspec import UNSET
+
+from duerow import reservation as core
+from duerow.errors import ConfigurationError
+from duerow.message import Draft
+from duerow.settlement import Commit, Move, MoveOptions
+from duerow.store import Refused
+from duerow.sync.handle import P, QueueHandle
+from duerow.sync.settlements import Settlements
+from duerow.sync.turns import Turns, each_of
+
+
+class QueueSettlements(QueueHandle[P], Settlements[P]):
+    """The part of a queue of messages that ends their turns; see `Queue`."""
+
+    @cached_property
+    def _turns(self) -> Turns:
+        return Turns(self)
+
+    def commit(
+        self, reservation: core.BareReservation, *, payload: Any = UNSET, then: Sequence[Draft] = (), within: Any = None
+    ) -> None:
+        """End the turn: the message is done and leaves the queue.
+
+        Args:
+            reservation: the result of `reserve`.
+            payload: what the queue's history keeps instead of the payload; an error if the queue has no history.
+            then: messages to push in the same transaction; each names its `queue`.
+            within: the caller's open transaction.
+
+        Raises:
+            LeaseLost: the message was already taken over, changed, removed or settled; nothing was changed.
+            ConfigurationError: the reservation is from another queue or another database.
+            StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
+        """
+        if not isinstance(then, Iterable):
+            raise ConfigurationError(f"then= takes a list of Drafts, not {type(then).__name__}")
+        self._turns.settle_one(reservation, Commit(payload, tuple(then)), within)
+
+    def move(
+        self,
+        reservation: core.BareReservation,
+        to: str,
+        payload: Any = UNSET,
+        *,
+        within: Any = None,
+        **options: Unpack[MoveOptions],
+    ) -> None:
+        """End the turn by moving the message to another queue, in one write.
+
+        Args:
+            reservation: the result of `reserve`.
+            to: the queue to move it to.
+            payload: the new payload; omitted: unchanged; None: JSON null.
+            within: the caller's open transaction.
+            options: by name, as in `Move`: patch, key, headers, due, delay, on_duplicate, group, priority.
+
+        Raises:
+            LeaseLost: as in `commit`.
+            DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease continues.
+        """
+        self._turns.settle_one(reservation, Move(to, payload, **options), within)
+
+    def move_many(
+        self,
+        reservations: Iterable[core.BareReservation],
+        to: str,
+        payload: Any = UNSET,
+        *,
+        within: Any = None,
+        **options: Unpack[MoveOptions],
+    ) -> list[Refused]:
+        """Like `move`, in one statement; return those that were refused, each with its error."""
+        move = Move(to, payload, **options)
+        return self._turns.settle([(reservation, move) for reservation in each_of(reservations)], within)

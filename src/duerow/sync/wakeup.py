@@ -1,0 +1,69 @@
+"""What ends the sleep of a worker that found nothing: a push, a call, or the end of a time."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from duerow.errors import StoreUnavailable
+from duerow.store import Listener
+from duerow.sync.queue import Queue
+from duerow.sync.several_queues import SeveralQueues
+from duerow.worker.run import Run
+
+
+class Wakeup:
+    """Sleeps until a push, a call of `wake`, or the end of a time."""
+
+    def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
+        self._run, self._queue = run, queue
+        self._possible = queue.database.store.capabilities.wakes_consumers
+        self._listener: Listener | None = None
+        self._called = threading.Event()
+        self._closing = threading.Lock()
+
+    def listen(self) -> None:
+        """Hear of pushes from now on, if the store tells of them and can be reached."""
+        if not self._possible or self._listener is not None or self._run.gave_up:
+            return
+        try:
+            self._listener = self._queue.database.connections.listen(self._run.queues)
+        except StoreUnavailable as error:
+            self._run.hears_no_more(error)
+        else:
+            self._run.hears_again()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep; return whether something ended it before its time."""
+        listener = self._listener
+        if listener is not None and not self._called.is_set():
+            try:
+                heard = listener.wait(seconds)
+            except StoreUnavailable as error:
+                self.close()
+                self._run.hears_no_more(error)
+                seconds = min(seconds, self._run.poll)
+            else:
+                return self._was_called() or heard
+        self._called.wait(seconds)
+        return self._was_called()
+
+    def wake(self) -> None:
+        """End the sleep, or the next one; from any thread."""
+        self._called.set()
+        with self._closing:
+            if self._listener is not None:
+                self._listener.wake()
+
+    def close(self) -> None:
+        """Hear nothing more; nobody may be asleep."""
+        with self._closing:
+            listener, self._listener = self._listener, None
+            if listener is not None:
+                with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+                    listener.close()
+
+    def _was_called(self) -> bool:
+        called = self._called.is_set()
+        self._called.clear()
+        return called

@@ -1,0 +1,145 @@
+# Generated from ../aio/worker_steps.py by tools/generate_sync.py; edit that file instead.
+"""Carries out what a worker asks of its queue and of the database: to claim, to settle, to extend, to maintain."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from importlib.metadata import version
+from typing import Any, Final
+
+from duerow.errors import DuerowError, LeaseLost, MessageGone, StoreUnavailable
+from duerow.message import Draft
+from duerow.queue.consumer_id import consumer_name, new_claim
+from duerow.queue.limits import RunLimits
+from duerow.queue.periods import CHARTS
+from duerow.reservation import BareReservation, Receipt
+from duerow.store import Query, Refused
+from duerow.sync.executor import Executor
+from duerow.sync.periods import keep_periods
+from duerow.sync.queue import Queue
+from duerow.sync.reservation import Reservation
+from duerow.sync.several_queues import SeveralQueues
+from duerow.worker.cancellation import FindLost
+from duerow.worker.fetcher import NextDue, Reserve
+from duerow.worker.lease_keeper import Extend, WriteProgress
+from duerow.worker.maintenance import KeepPeriods, LookForUnknown, Maintain, Present, Prune, ReadLimits, TellDifferences
+from duerow.worker.progress import PROGRESS, draft
+from duerow.worker.run import Run
+from duerow.worker.settler import Settle, WriteCounts
+
+LOG: Final = logging.getLogger("duerow.worker")
+
+
+class WorkerSteps:
+    """The steps of a worker's plans for which its queue is called.
+
+    Args:
+        run: the run whose plans they are.
+        queue: the queue that the worker works on.
+    """
+
+    def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
+        self._run, self._queue, self._database = run, queue, queue.database
+        self._kept: dict[str, datetime] = {}
+
+    @property
+    def actions(self) -> dict[type, Callable[[Any], Any]]:
+        """How each step is carried out."""
+        queue, database = self._queue, self._database
+        return {
+            Reserve: self._reserve,
+            NextDue: self._next_due,
+            Settle: self._settle,
+            Extend: self._extend,
+            FindLost: self._find_lost,
+            WriteProgress: self._write_progress,
+            WriteCounts: lambda step: database.write_counts(),
+            Maintain: lambda step: database.tick(),
+            Prune: lambda step: database.prune(batches=1),
+            Present: self._present,
+            ReadLimits: self._read_limits,
+            KeepPeriods: self._keep_periods,
+            TellDifferences: lambda step: queue.tell_differences(),
+            LookForUnknown: lambda step: queue.look_for_unknown(),
+        }
+
+    def _reserve(self, step: Reserve) -> list[Reservation]:
+        self._database.check_may_consume()
+        return self._queue.reserve_many(step.limit, consumer=new_claim(self._run.options.name))
+
+    def _next_due(self, step: NextDue) -> timedelta | None:
+        database: Executor = self._database
+        names = self._run.queues
+        return database.run(lambda: database.store.messages.next_due(names, step.sleep, self._queue.only))
+
+    def _settle(self, step: Settle) -> list[Refused]:
+        return self._queue.settle(step.pairs)
+
+    def _extend(self, step: Extend) -> list[Refused]:
+        refused = self._queue.extend_many(step.reservations)
+        if not refused:
+            return refused
+        lost = {one.receipt for one in refused}
+        there = self._tokens([one for one in step.reservations if one.receipt in lost])
+        return [one if one.receipt.id in there else _gone(one.receipt) for one in refused]
+
+    def _find_lost(self, step: FindLost) -> list[Refused]:
+        there = self._tokens(step.reservations)
+        receipts = [one.receipt for one in step.reservations]
+        gone = [_gone(receipt) for receipt in receipts if receipt.id not in there]
+        changed = [one for one in receipts if there.get(one.id, one.token) != one.token]
+        return [*gone, *(Refused(receipt, LeaseLost(receipt.id)) for receipt in changed)]
+
+    def _tokens(self, reservations: list[BareReservation]) -> dict[int, int]:
+        """Return the tokens, by id, of those messages that are still in their queues."""
+        ids: dict[str, list[int]] = {}
+        for one in reservations:
+            ids.setdefault(one.message.queue, []).append(one.receipt.id)
+        there: dict[int, int] = {}
+        for queue, wanted in ids.items():
+            query = Query(queue, ids=tuple(wanted), by_id=True, limit=len(wanted))
+            found = self._database.run(partial(self._database.store.messages.find, query))
+            there.update((record.id, record.token) for record in found)
+        return there
+
+    def _write_progress(self, step: WriteProgress) -> None:
+        """Write how far handlers are; that one cannot be written concerns nothing else."""
+        drafts: dict[str, list[Draft]] = {}
+        for attempt in step.attempts:
+            if attempt.said is not None:
+                said = draft(attempt.message.id, attempt.said, self._database.host_time())
+                drafts.setdefault(attempt.message.queue + PROGRESS, []).append(said)
+        for name, several in drafts.items():
+            try:
+                Queue(self._database, name).push_many(several, on_duplicate="replace")
+            except StoreUnavailable:
+                raise
+            except DuerowError as error:
+                LOG.warning("the progress of %s is not written: %s", name.removesuffix(PROGRESS), error)
+            else:
+                self._database.expiring.add(name)
+
+    def _read_limits(self, step: ReadLimits) -> RunLimits:
+        """Return the limits that operators have set."""
+        return self._queue.limits()
+
+    def _keep_periods(self, step: KeepPeriods) -> None:
+        """Keep what charts show of the last day, and remove what is older; rows of a user's own tables have none."""
+        if kept := keep_periods(self._database, self._run.queues, self._kept):
+            Queue(self._database, CHARTS).pop_many(2 * kept)
+
+    def _present(self, step: Present) -> None:
+        database, queue = self._database, self._queue
+        name = consumer_name(self._run.options.name)
+        kinds_of = queue.kinds_of if "metadata" in database.store.capabilities.parts else {}
+        for names, kinds in kinds_of.items():
+            its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
+            database.run(partial(database.store.metadata.note_consumer, its, names, kinds, version("duerow")))
+        database.write_counts()
+
+
+def _gone(receipt: Receipt) -> Refused:
+    return Refused(receipt, MessageGone(receipt.id))
