@@ -1,0 +1,109 @@
+"""Where telemetry attaches to duerow: methods of both faces, wrapped only while something watches them.
+
+While nothing is attached, the methods are the original ones and cost nothing extra.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any, Final
+
+from duerow.aio.executor import Executor as AwaitedExecutor
+from duerow.aio.queue import Queue as AwaitedQueue
+from duerow.aio.turns import Turns as AwaitedTurns
+from duerow.sync.executor import Executor
+from duerow.sync.queue import Queue
+from duerow.sync.turns import Turns
+
+_changing: Final = threading.Lock()
+
+
+@dataclass
+class WatchedCall:
+    """A call of a watched method: its arguments, which a watch may change before the call, and its result after it."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any = None
+
+
+Watch = Callable[[Any, WatchedCall], AbstractContextManager[None]]
+"""(the queue or database, the call) -> a context manager around the call, which sees the method's exception."""
+
+OWNERS: Final[Mapping[str, tuple[type[Any], ...]]] = {
+    "push": (AwaitedQueue, Queue),
+    "push_many": (AwaitedQueue, Queue),
+    "reserve_many": (AwaitedQueue, Queue),
+    "pop_many": (AwaitedQueue, Queue),
+    "extend": (AwaitedTurns, Turns),
+    "settle": (AwaitedTurns, Turns),
+    "settle_one": (AwaitedTurns, Turns),
+    "run": (AwaitedExecutor, Executor),
+}
+"""The methods that can be watched, and the classes that have them."""
+
+_ORIGINALS: Final = {(owner, name): getattr(owner, name) for name, owners in OWNERS.items() for owner in owners}
+
+_watches: dict[str, list[Watch]] = {name: [] for name in OWNERS}
+
+
+def attach(watches: Mapping[str, Watch]) -> Callable[[], None]:
+    """Watch methods; return a function that ends it."""
+    with _changing:
+        for name, watch in watches.items():
+            _watches[name].append(watch)
+            _install(name)
+
+    def detach() -> None:
+        with _changing:
+            for name, watch in watches.items():
+                if watch in _watches[name]:
+                    _watches[name].remove(watch)
+                    _install(name)
+
+    return detach
+
+
+def _install(name: str) -> None:
+    for owner in OWNERS[name]:
+        method = _ORIGINALS[owner, name]
+        for watch in _watches[name]:
+            method = _watched(method, watch)
+        setattr(owner, name, method)
+
+
+def _watched(method: Any, watch: Watch) -> Any:
+    if iscoroutinefunction(method):
+
+        @wraps(method)
+        async def awaited(self: Any, *args: Any, **kwargs: Any) -> Any:
+            call = WatchedCall(args, kwargs)
+            with watch(_watched_of(self), call):
+                call.result = await method(self, *call.args, **call.kwargs)
+            return call.result
+
+        return awaited
+
+    @wraps(method)
+    def blocking(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = WatchedCall(args, kwargs)
+        with watch(_watched_of(self), call):
+            call.result = method(self, *call.args, **call.kwargs)
+        return call.result
+
+    return blocking
+
+
+def _watched_of(owner: Any) -> Any:
+    """Return the queue whose turns these are; everything else itself."""
+    return owner._queue if isinstance(owner, AwaitedTurns | Turns) else owner
+
+
+def watching(function: Callable[[Any, WatchedCall], Generator[None, None, None]]) -> Watch:
+    """Turn a generator function that yields once, around the call, into a watch."""
+    return contextmanager(function)

@@ -1,0 +1,156 @@
+"""Reports the health of workers to what runs them: systemd, by its notification socket, or a file for other probes.
+
+The protocol of the socket is a line of text in a datagram (sd_notify(3)), so it needs no library.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from duerow.errors import ConfigurationError
+from duerow.worker.health import Health, health_of_all
+
+LOG: Final = logging.getLogger("duerow.telemetry")
+
+EVERY: Final = 5.0
+"""Seconds between two reports, unless systemd wants them more often."""
+
+AT_FIRST: Final = 0.1
+"""Seconds between two looks until the workers are ready for the first time."""
+
+
+class Reporter(Protocol):
+    """Something that is told the health of the workers."""
+
+    every: float
+
+    def report(self, health: Health) -> None:
+        """Tell how the workers are."""
+
+    def end(self) -> None:
+        """Tell that they have ended."""
+
+
+class HealthFile:
+    """A file that is written again as long as the workers are alive, so that its age tells; removed at their end.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+
+    every = EVERY
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._write("the worker does not run")
+
+    def report(self, health: Health) -> None:
+        """Write the file again, unless a worker hangs."""
+        if health.alive:
+            self._write("ok" if health.ready else health.why)
+
+    def end(self) -> None:
+        """Remove the file."""
+        self._path.unlink(missing_ok=True)
+
+    def _write(self, status: str) -> None:
+        # Beside it and renamed: a probe never reads half of it.
+        written = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            written.write_bytes(msgspec.json.encode({"status": status}) + b"\n")
+            written.replace(self._path)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the health file {self._path} cannot be written: {error.strerror}; choose another --health-file"
+            ) from error
+
+
+class Systemd:
+    """The service manager that started this process and waits for its word; see sd_notify(3).
+
+    Args:
+        address: the socket's path, or its name in the abstract namespace after `@`.
+        every: seconds between two reports.
+    """
+
+    def __init__(self, address: str, every: float = EVERY) -> None:
+        self.every = every
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        self._ready = False
+
+    def report(self, health: Health) -> None:
+        """Say once that the workers are ready, then how they are; a worker that hangs is not vouched for."""
+        lines = [f"STATUS={health.why}"]
+        if health.ready and not self._ready:
+            self._ready = True
+            lines.append("READY=1")
+        if health.alive:
+            lines.append("WATCHDOG=1")
+        self._send(lines)
+
+    def end(self) -> None:
+        """Say that the process is ending."""
+        self._send(["STOPPING=1"])
+
+    def _send(self, lines: Sequence[str]) -> None:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
+                datagrams.connect(self._address)
+                datagrams.sendall("\n".join(lines).encode())
+        except OSError as error:  # no reason to stop work; if systemd waits for this word, it says so itself
+            LOG.warning("systemd cannot be told how the workers are: %s", error)
+
+
+def systemd_of(environment: Mapping[str, str]) -> Systemd | None:
+    """Return what systemd waits for, as the environment of a service says; None: it does not wait."""
+    address = environment.get("NOTIFY_SOCKET")
+    if not address:
+        return None
+    microseconds, process = environment.get("WATCHDOG_USEC"), environment.get("WATCHDOG_PID")
+    if not microseconds or process not in (None, str(os.getpid())):
+        return Systemd(address)
+    return Systemd(address, min(EVERY, int(microseconds) / 1e6 / 2))
+
+
+@contextmanager
+def reported(workers: Sequence[Any], reporters: Sequence[Reporter]) -> Iterator[None]:
+    """Report the health of workers within the block, from a thread of its own."""
+    if not reporters:
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=_report, args=(workers, reporters, ended), name="duerow-liveness", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        for reporter in reporters:
+            reporter.end()
+
+
+def _report(workers: Sequence[Any], reporters: Sequence[Reporter], ended: threading.Event) -> None:
+    every = min(one.every for one in reporters)
+    was_ready = False
+    while not ended.is_set():
+        health = health_of_all(worker.health for worker in workers)
+        was_ready = was_ready or health.ready
+        for reporter in reporters:
+            try:
+                reporter.report(health)
+            except ConfigurationError as error:  # the disk is full: the age of the file tells
+                LOG.warning("%s", error)
+        ended.wait(every if was_ready else min(every, AT_FIRST))
