@@ -1,0 +1,8 @@
+"""Checks for what goes wrong in practice; each finding says what to do. `duerow doctor` prints them."""
+
+from __future__ import annotations
+
+from duerow.doctor.examination import aexamine, examine
+from duerow.store import SEVERITIES, Finding
+
+__all__ = ["SEVERITIES", "Finding", "aexamine", "examine"]

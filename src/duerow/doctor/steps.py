@@ -1,0 +1,21 @@
+"""What a check can yield besides plans: steps that listen for pushes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Hear(NamedTuple):
+    """Start listening for pushes to a queue."""
+
+    queue: str
+
+
+class Wait(NamedTuple):
+    """Wait for a push; the answer is whether one was heard of."""
+
+    seconds: float
+
+
+class Hush(NamedTuple):
+    """Stop listening, if that was started."""
