@@ -1,0 +1,1 @@
+"""The HTTP API: queues for programs in any language."""

@@ -1,0 +1,129 @@
+"""What a program sends for the store as it is: checked, since the store takes what it is given for checked."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from duerow.conditions.model import Condition
+from duerow.errors import InvalidMessage, shown
+from duerow.message import check_group, check_key, check_moment, check_priority, check_queue_name
+from duerow.payload import codec
+from duerow.queue.consumer_id import check_consumer
+from duerow.store import Entry, Indexed, Joined, Moved, Query
+from duerow.store.wire import calls
+
+MOST_AT_ONCE: Final = 10_000
+"""How many messages an operation reserves or deletes at most."""
+
+LONGEST_TEXT: Final = 300
+"""How many characters names have at most that no other check bounds."""
+
+_LONGEST: Final = timedelta(days=365_000)
+_INTEGERS: Final = range(-(1 << 63), 1 << 63)
+
+_JSON: Final = ("payload", "headers", "error", "why", "definition", "waiting", "handling")
+"""The members that are JSON as text."""
+
+
+def check(call: Any) -> None:
+    """Raise InvalidMessage, or another error of its family, unless a store can be given this."""
+    _check(call, "")
+    limit = getattr(getattr(call, "query", call), "limit", None)
+    bounded = isinstance(call, calls.ReserveCall | calls.PurgeCall | calls.PruneCall)
+    if limit is not None and (limit < 0 or (bounded and limit > MOST_AT_ONCE)):
+        raise InvalidMessage(f"limit is {limit}; over HTTP, 0 to {MOST_AT_ONCE:,} are allowed at once")
+    if isinstance(call, calls.ReserveCall):
+        check_consumer(call.consumer)
+        _check_short(call.consumer)
+
+
+def _check(value: Any, name: str) -> None:
+    """Check a value and whatever it is made of."""
+    if value is None or value is UNSET or isinstance(value, bool | float | Condition):
+        return
+    if isinstance(value, str):
+        _check_text(value, name)
+    elif isinstance(value, int):
+        if value not in _INTEGERS:
+            raise InvalidMessage(f"{name or 'an integer'} has more than 64 bits")
+    elif isinstance(value, datetime):
+        check_moment(name or "a time", value)
+    elif isinstance(value, timedelta):
+        if not -_LONGEST <= value <= _LONGEST:
+            raise InvalidMessage(f"{name or 'a span'} is {value}: at most {_LONGEST.days:,} days are allowed")
+    elif isinstance(value, msgspec.Struct):
+        _check_struct(value)
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            _check(key, name)
+            _check(member, name)
+    else:
+        for member in value:
+            _check(member, name)
+
+
+def _check_text(text: str, name: str) -> None:
+    if codec.storable(text) != text:
+        raise InvalidMessage(f"{name or 'text'} holds U+0000 or a lone surrogate")
+    if name in _JSON:
+        value = codec.decode_json(text, name)
+        _check_json(value, name)
+        if name == "headers":
+            codec.encode_headers(codec.decode_headers(text), limited=False)
+    elif name in ("queue", "queues", "to", "sets", "dead_letter"):
+        check_queue_name(text)
+    elif name == "key":
+        check_key(text)
+    elif name == "group":
+        check_group(text)
+    else:
+        _check_short(text)
+
+
+def _check_short(text: str) -> None:
+    if len(text) > LONGEST_TEXT:
+        raise InvalidMessage(f"{shown(text)} has {len(text):,} characters; at most {LONGEST_TEXT} are allowed")
+
+
+def _check_json(value: Any, name: str) -> None:
+    """Raise InvalidMessage if a value within JSON is one that not every database keeps."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InvalidMessage(f"{name} holds U+0000, which not every database can store")
+    elif isinstance(value, int):
+        if value not in _INTEGERS:
+            raise InvalidMessage(f"{name} holds an integer beyond 64 bits")
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            _check_json(key, name)
+            _check_json(member, name)
+    elif isinstance(value, list):
+        for member in value:
+            _check_json(member, name)
+
+
+def _check_struct(value: msgspec.Struct) -> None:
+    if isinstance(value, Entry | Moved | calls.Alteration) and value.priority is not UNSET:
+        check_priority(value.priority)
+    if isinstance(value, Entry | Moved) and value.due is not None and value.delay is not None:
+        raise InvalidMessage("give due or delay, not both")
+    if isinstance(value, Entry) and not value.kind:
+        raise InvalidMessage("a message has a kind")
+    if isinstance(value, Joined) and value.complete is not None:
+        raise InvalidMessage("a function cannot be sent: give count instead of complete")
+    # What is within a group, a path or an order is no field of a message.
+    others = {"path", "by", "where", "order"} if isinstance(value, Indexed | Query) else {"by", "where"}
+    for name in value.__struct_fields__:
+        member = getattr(value, name)
+        if name == "group" and isinstance(member, tuple):
+            check_queue_name(member[0])
+            check_group(member[1])
+        elif name == "keys" and member is not None and not isinstance(member, timedelta):
+            for key in member:
+                check_key(key)
+        else:
+            _check(member, "" if name in others else name)

@@ -1,0 +1,104 @@
+"""A queue: its state, its messages, and what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from duerow.errors import InvalidCondition
+from duerow.message import Message
+from duerow.web.dashboard import breakdown, charts
+from duerow.web.dashboard.live import SLOW_AGE
+from duerow.web.dashboard.selection import ORDERS, Selection, after, condition, place_of, selection
+from duerow.web.dashboard.suggestions import suggestions
+from duerow.web.dashboard.tabs import TABS
+from duerow.web.dashboard.views.overview import rows_of
+from duerow.web.dashboard.views.own_tables import own
+from duerow.web.dashboard.visit import PAGE, Shown, Visit
+
+SUGGESTED: Final = (
+    "attempts > 3",
+    "status = 'error' and attempts > 1",
+    "key like 'order-%'",
+    "group = ''",
+    "priority < 0",
+    "created_at < '2026-01-01T00:00:00Z'",
+    "headers.source = ''",
+)
+"""Conditions that the search field suggests, besides those on declared payload fields."""
+
+
+async def queue(visit: Visit) -> Shown:
+    """Show a queue and a page of its messages."""
+    name, now = visit.queue, visit.web.database.host_time()
+    handle = await visit.web.queue(name)
+    if name in visit.web.options.queues:
+        return await own(visit, name, cast(Any, handle))
+    card = await visit.live.card(name)
+    row = (await rows_of(visit, [name], {name: card}, now))[0]
+    chosen = selection(visit)
+    messages: Sequence[Message[Any]] = ()
+    if chosen.refused is None:
+        try:
+            find = visit.live.searched if chosen.where else visit.live.shared
+            messages = await find(
+                ("messages", name, chosen.tab, chosen.where, chosen.order, chosen.after),
+                lambda: messages_of(visit, name, chosen),
+            )
+        except InvalidCondition as error:
+            chosen.refused = error
+    scale, columns = visit.scale, await visit.columns(name, card.minutes)
+    stats = card.stats
+    graphs = [graph for graph in await visit.live.pipelines() if name in (*graph.queues, *graph.outputs)]
+    defined = (await visit.live.definitions()).get(name)
+    return Shown(
+        "queue.html",
+        name,
+        {
+            "name": name,
+            "stats": stats,
+            "row": row,
+            "tabs": {
+                tab: (title, None if tab in ("all", "error") else (stats.shown(tab), getattr(stats, tab)))
+                for tab, title in TABS.items()
+            },
+            "chosen": chosen,
+            "orders": ORDERS,
+            "messages": [visit.web.shown(one) for one in messages[:PAGE]],
+            "suggested": [*(_example(field, kind) for field, kind in handle.declared.indexed.items()), *SUGGESTED],
+            "fields": await suggestions(visit, name),
+            "columns": sorted(handle.declared.indexed),
+            "next": place_of(messages[PAGE - 1], chosen.order) if len(messages) > PAGE else None,
+            "scale": scale,
+            "by_process": breakdown.by_process(columns, now, scale),
+            "ready": breakdown.ready(columns, now, scale),
+            "plot": charts.throughput(charts.added([columns], scale), now, scale),
+            "waiting": charts.latency(columns, "waiting_time", now, scale),
+            "handling": charts.latency(columns, "handling_time", now, scale),
+            "definition": handle.declared,
+            "limits": await visit.live.shared(("limits", name), handle.limits, SLOW_AGE),
+            "stored": defined is not None and defined.definition is not None,
+            "graphs": graphs,
+            "jobs": [one for one in await visit.live.shared("under way", visit.jobs.under_way) if one.queue == name],
+            "others": await visit.others(name),
+            "keeps": handle.keeping is not None and handle.keeping.history is not None,
+        },
+    )
+
+
+def _example(field: str, kind: str) -> str:
+    """Return a condition on a declared field, for the user to complete."""
+    value = {"text": "''", "boolean": "true"}.get(kind, "0")
+    return f"payload.{field} = {value}"
+
+
+async def messages_of(visit: Visit, name: str, chosen: Selection) -> list[Message[Any]]:
+    """Return a page of messages, and one more if there are more."""
+    handle = await visit.web.queue(name)
+    found: list[Message[Any]] = await handle.find(
+        condition(visit.web, name, chosen, visit.web.database.host_time()),
+        order=chosen.order,
+        limit=PAGE + 1,
+        after=after(chosen),
+    )
+    return found

@@ -1,0 +1,1 @@
+"""Access control: who may use the web application, and the refusal of attacks."""

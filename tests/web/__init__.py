@@ -1,0 +1,1 @@
+"""The web application: attacked, fuzzed, and used by programs of other languages."""

@@ -1,0 +1,79 @@
+"""A shop at work, the dashboard over it, and a real browser that looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+import duerow
+from tests.servers import browser as chromium
+from tests.servers.fixtures import provide
+from tests.web.dashboard import scene
+from tests.web.server import serving
+
+SIZE: Final[ViewportSize] = {"width": 1280, "height": 900}
+PATIENCE: Final = 60_000.0
+"""Milliseconds until a page has failed to show what it should: Playwright's 5 s are soon over on a busy machine."""
+
+
+@dataclass
+class Shop:
+    """A shop: where its dashboard is, and its database."""
+
+    address: str
+    db: duerow.Database
+
+
+@dataclass
+class Heard:
+    """What a browser complained of, and the hosts that it spoke to."""
+
+    complaints: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Debian's Chromium; only for one file at a time, since Playwright leaves no event loop to awaited tests."""
+    yield from provide("browser", chromium.running, request.config)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A shop whose pipeline works all the while."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('shop') / 'shop.db'}"
+    with duerow.connect(url, migrate=True) as db:
+        scene.fill(db)
+        scene.past_hour(db)
+        with scene.working(url, every=0.4), serving(url) as address:
+            yield Shop(address, db)
+
+
+@pytest.fixture
+def heard() -> Heard:
+    """What the browser of this test complains of; a test that expects complaints removes them."""
+    return Heard()
+
+
+@pytest.fixture
+def page(browser: Browser, shop: Shop, heard: Heard) -> Iterator[Page]:
+    """A page of a browser; no error may be left on its console, and nobody else may be asked for anything."""
+    context = browser.new_context(
+        base_url=shop.address, viewport={"width": 1280, "height": 900}, reduced_motion="reduce"
+    )
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    opened = context.new_page()
+    opened.on("console", lambda said: heard.complaints.append(said.text) if said.type == "error" else None)
+    opened.on("pageerror", lambda error: heard.complaints.append(str(error)))
+    opened.on("request", lambda asked: heard.hosts.add(urlsplit(asked.url).netloc))
+    opened.on("dialog", lambda dialog: heard.complaints.append(f"a dialog: {dialog.message}"))
+    yield opened
+    context.close()
+    assert heard.complaints == []
+    assert heard.hosts <= {urlsplit(shop.address).netloc}

@@ -1,0 +1,249 @@
+"""Every page in a real browser: what it shows, that it is live, and that everybody can read and reach it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+import duerow
+from duerow import Commit, Draft
+from duerow.web import Accounts
+from tests.web.conftest import PASSWORD
+from tests.web.dashboard.conftest import Heard, Shop
+from tests.web.server import serving
+
+PAGES = {
+    "overview": "/",
+    "queue": "/queues/webhooks",
+    "stopped": "/queues/webhooks?tab=stopped",
+    "refused": "/queues/webhooks?where=payload.a+%3D+3+andd+b",
+    "message": "/queues/webhooks/messages/{dead}",
+    "way": "/queues/webhooks/messages/{dead}/way",
+    "dead": "/dead",
+    "pipelines": "/pipelines",
+    "pipeline": "/pipelines/orders",
+    "schedules": "/schedules",
+    "schedule": "/schedules/nightly-report",
+    "workers": "/workers",
+    "history": "/history?queue=orders.check",
+    "audit": "/audit",
+    "jobs": "/jobs",
+    "nothing": "/queues/nobody-knows-it",
+}
+
+VIOLATIONS = {"resultTypes": ["violations"]}
+"""What axe reports on whole; of what passes it would list every element too."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_has_what_keeps_anybody_from_reading_it_in_light_or_dark(
+    page: Page, shop: Shop, heard: Heard, name: str
+) -> None:
+    dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
+    page.emulate_media(color_scheme="light")
+    page.goto(PAGES[name].format(dead=dead))
+    page.wait_for_load_state("load")
+    found = Axe().run(page, options=VIOLATIONS)
+    assert found.violations_count == 0, found.generate_report()
+    page.emulate_media(color_scheme="dark")  # which changes colours alone
+    found = Axe().run(page, options={**VIOLATIONS, "runOnly": ["color-contrast"]})
+    assert found.violations_count == 0, found.generate_report()
+    if name == "nothing":
+        heard.complaints.clear()  # browsers complain of a page that is not found
+
+
+def test_a_phone_shows_every_page_without_scrolling_sideways(page: Page, shop: Shop, heard: Heard) -> None:
+    dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
+    page.set_viewport_size({"width": 375, "height": 800})
+    wide = []
+    for name, path in PAGES.items():
+        page.goto(path.format(dead=dead))
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(name)
+    heard.complaints.clear()
+    assert wide == []
+
+
+def test_a_change_by_anybody_is_seen_without_loading_the_page_again(page: Page, shop: Shop) -> None:
+    name = f"live-{uuid.uuid4().hex[:6]}"
+    queue = shop.db.queue(name)
+    queue.push("first")
+    page.goto(f"/queues/{name}")
+    expect(page.locator(".tabs a", has_text="Ready")).to_contain_text("1")
+    page.evaluate("window.unchanged = true")
+    queue.push_many([Draft(number) for number in range(4)])
+    expect(page.locator(".tabs a", has_text="Ready")).to_contain_text("5")
+    expect(page.locator(".messages tbody tr")).to_have_count(5)
+    queue.pause()
+    expect(page.locator(".tags")).to_contain_text("paused")
+    assert page.evaluate("window.unchanged")
+
+
+def test_a_list_with_a_condition_is_live_and_the_field_suggests_fields_and_values(page: Page, shop: Shop) -> None:
+    name = f"live-{uuid.uuid4().hex[:6]}"
+    queue = shop.db.queue(name)
+    queue.push({"city": "Split", "n": 1})
+    page.goto(f"/queues/{name}?where=payload.n+%3E+0")
+    queue.push_many([Draft({"city": "Pula", "n": n}) for n in (0, 2)])
+    expect(page.locator(".messages tbody tr")).to_have_count(2)
+    for typed, offered in (
+        ("", "attempts > 3"),
+        ("payl", "payload.city"),
+        ("payload.city = ", "payload.city = 'Split'"),
+    ):
+        page.fill("#where", typed)
+        expect(page.locator(f'#suggested option[value="{offered}"]')).to_have_count(1)
+
+
+def test_what_somebody_chose_and_opened_stays_while_the_page_changes(page: Page, shop: Shop) -> None:
+    name = f"live-{uuid.uuid4().hex[:6]}"
+    queue = shop.db.queue(name)
+    first = queue.push("first")
+    page.goto(f"/queues/{name}")
+    page.check(f"input[value='{first.id}']")
+    page.fill("#where", "payload = 'not sent yet'")
+    queue.push("second")
+    expect(page.locator(".messages tbody tr")).to_have_count(2)
+    assert page.is_checked(f"input[value='{first.id}']")
+    assert page.input_value("#where") == "payload = 'not sent yet'"
+    expect(page.locator("[data-chosen]")).to_have_text("1 chosen")
+
+
+def test_a_condition_that_cannot_be_read_is_marked_at_its_place(page: Page) -> None:
+    page.goto("/queues/webhooks")
+    page.keyboard.press("/")
+    page.keyboard.type("payload.event = 'order.paid' andd attempts > 0")
+    page.keyboard.press("Enter")
+    expect(page.locator(".where-error mark")).to_have_text("andd")
+    page.fill("#where", "payload.event = 'order.paid' and attempts > 0")
+    page.keyboard.press("Enter")
+    expect(page.locator(".messages tbody tr")).to_have_count(8)
+    page.fill("#where", "attempts > 0 and nobody = 1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".where-error mark")).to_have_text("nobody")
+
+
+def test_the_keyboard_alone_reaches_everything(page: Page, shop: Shop) -> None:
+    page.goto("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("webhook")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=webhook*")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/queues/webhooks")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator("[data-chosen]")).to_have_text("1 chosen")
+    page.locator("#many button").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Requeue message")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.wait_for_url("**/pipelines")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/pipelines/orders")
+
+
+def test_a_pipeline_is_drawn_and_red_where_it_backs_up(page: Page, shop: Shop) -> None:
+    page.goto("/pipelines/orders")
+    expect(page.locator(".graph.is-laid-out")).to_be_visible()
+    expect(page.locator(".ways .way")).to_have_count(5)
+    places = [
+        page.locator(f"[data-node='orders.{name}']").bounding_box() for name in ("check", "price", "pack", "ship")
+    ]
+    assert [place["x"] for place in places if place] == sorted({place["x"] for place in places if place})
+    shop.db.queue("orders.approval").push({"order": 1})
+    page.click("[data-node='orders.approval']")
+    page.wait_for_url("**/queues/orders.approval")
+
+
+def test_light_and_dark_are_the_viewers_choice_and_stay_so(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto("/")
+    light = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.click("[data-theme-switch]")
+    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    page.goto("/dead")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == dark != light
+
+
+def test_what_came_from_messages_is_text_on_every_page(page: Page, shop: Shop) -> None:
+    markup = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    name = f"hostile-{uuid.uuid4().hex[:6]}"
+    queue = shop.db.queue(name, indexed={"field": str})
+    queue.declare()
+    pushed = queue.push({"field": markup, markup: markup}, key=markup, group=markup, headers={"x": markup, markup: 1})
+    reservation = queue.reserve()
+    assert reservation is not None
+    queue.bury(reservation, f"{markup}: {markup}")
+    for path in (f"/queues/{name}", f"/queues/{name}/messages/{pushed.id}", "/dead", f"/queues/{name}?where={markup}"):
+        page.goto(path)
+        expect(page.locator("body")).to_contain_text(markup)
+        assert page.locator("img, main script").count() == 0
+
+
+def test_a_message_tells_its_turns_its_errors_and_its_way(page: Page, shop: Shop) -> None:
+    expect_dead = shop.db.queue("orders.check")
+    page.goto("/queues/orders.check?tab=dead")
+    expect(page.locator(".messages tbody tr").first).to_be_visible()
+    id = expect_dead.find(status="dead", limit=1)[0].id
+    page.goto(f"/queues/orders.check/messages/{id}")
+    expect(page.locator(".line-of-time")).to_contain_text("attempt 2")
+    expect(page.locator(".line-of-time .failure").first).to_contain_text("in stock")
+    page.locator(".line-of-time summary").first.click()
+    expect(page.locator(".line-of-time pre").first).to_contain_text("ValueError")
+    expect(page.locator(".hops")).to_contain_text("orders.check")
+    expect(page.locator(".way .station")).to_have_count(6)
+    page.click("text=Copy as command")
+    expect(page.locator("[data-copy=command]")).to_have_text("Copied")
+
+
+def test_a_message_shows_what_its_handler_has_logged(page: Page, shop: Shop) -> None:
+    queue = shop.db.queue(f"logged-{uuid.uuid4().hex[:6]}", history=timedelta(days=1))
+    queue.push("first")
+    reservation = queue.reserve()
+    assert reservation is not None
+    assert queue.settle([(reservation, Commit(log="INFO shop: <b>sent</b>"))]) == []
+    page.goto(f"/queues/{queue.name}/messages/{reservation.message.id}")
+    page.locator("summary", has_text="Log").click()
+    expect(page.locator(".line-of-time pre")).to_have_text("INFO shop: <b>sent</b>")
+
+
+def test_workers_tell_what_they_hold(page: Page, shop: Shop) -> None:
+    held = shop.db.queue("thumbnails").find("leased_until > '2020-01-01T00:00:00Z'")
+    page.goto("/workers")
+    for message in held:
+        expect(page.locator(f"#held-{message.id}")).to_contain_text("thumbnails")
+    expect(page.locator(".worker", has_text="orders.check").first).to_be_visible()
+
+
+def test_the_page_to_log_in_can_be_read_by_everybody_and_leads_on_to_the_queues(
+    page: Page, shop: Shop, accounts: Accounts, heard: Heard, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'guarded.db'}"
+    with duerow.connect(url, migrate=True) as db:
+        db.queue("orders").push(1)
+    with serving(url, users=accounts) as address:
+        page.goto(f"{address}/queues/orders")
+        found = Axe().run(page, options=VIOLATIONS)
+        assert found.violations_count == 0, found.generate_report()
+        page.fill("#name", "ana")
+        page.fill("#password", PASSWORD)
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("orders")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#password")).to_be_visible()
+        page.goto("about:blank")  # so that no stream keeps the server from ending
+    heard.hosts.clear()
