@@ -1,0 +1,1 @@
+"""A shop in Django: see README.md."""

@@ -1,0 +1,17 @@
+"""The queues of the shop, and what is done with their messages."""
+
+from typing import Any
+
+from django.db.models import F
+from shop.models import Sold
+
+from duerow import Message
+from duerow.contrib.django import queue
+
+ledger = queue("ledger")
+
+
+@ledger.handler(transactional=True)  # what it writes is committed with the end of its message: exactly once
+def count(message: Message, connection: Any) -> None:
+    sold, _ = Sold.objects.get_or_create(item=message.payload["item"])
+    Sold.objects.filter(pk=sold.pk).update(count=F("count") + 1)

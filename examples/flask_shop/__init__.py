@@ -1,0 +1,8 @@
+"""A shop in Flask: an application factory, Flask-SQLAlchemy, a worker from Flask's own command line, the dashboard.
+
+pip install 'duerow[flask,dashboard,cli]' flask-sqlalchemy
+flask --app examples.flask_shop.shop queues migrate
+flask --app examples.flask_shop.shop queues worker &
+flask --app examples.flask_shop.shop run
+curl -d item=lamp localhost:5000/orders
+"""

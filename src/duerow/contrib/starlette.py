@@ -1,0 +1,201 @@
+"""Queues in a FastAPI or Starlette application: opened, worked on and closed in its lifespan.
+
+queues = StarletteQueues("postgresql://app@localhost/shop")
+mail = queues.queue("mail")
+
+@mail.handler
+async def send(message): ...
+
+app = FastAPI(lifespan=queues.lifespan)
+
+@app.post("/orders")
+async def order(mail: Annotated[Queue, Depends(mail)]):
+    await mail.push({"to": "ana@example.org"})
+"""
+# No `from __future__ import annotations`: FastAPI reads the annotations of `StarletteQueue.__call__`.
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from duerow.aio.database import Database, connect
+from duerow.aio.queue import Queue
+from duerow.aio.tasks import Tasks
+from duerow.aio.worker import Worker
+from duerow.contrib.declared import DeclaredQueue, DeclaredQueues
+from duerow.errors import ConfigurationError
+from duerow.worker.health import Health, health_of_all
+
+LOG: Final = logging.getLogger("duerow.worker")
+
+Lifespan = Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any] | None]]
+
+
+class StarletteQueue(DeclaredQueue):
+    """A queue of an application; as a dependency of FastAPI it is the `duerow.aio.Queue` of the running application."""
+
+    queues: "StarletteQueues"
+
+    def __call__(self, connection: HTTPConnection) -> Queue[Any]:
+        """Return the queue of the running application; for `Depends`."""
+        return self.opened
+
+    @property
+    def opened(self) -> Queue[Any]:
+        """The queue of the running application.
+
+        Raises:
+            ConfigurationError: the application is not running.
+        """
+        return self.queues.opened(self)
+
+
+class StarletteQueues(DeclaredQueues[StarletteQueue]):
+    """The queues of an application.
+
+    Args:
+        target: what `duerow.aio.connect` takes: a URL, or an AsyncEngine of SQLAlchemy's.
+        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues.workers` runs
+            them elsewhere.
+        options: further options of `duerow.aio.connect`, such as `migrate=True`.
+    """
+
+    def __init__(self, target: Any, *, workers: bool = True, **options: Any) -> None:
+        super().__init__(StarletteQueue)
+        self._target, self._options, self._works = target, options, workers
+        self._database: Database | None = None
+        self._opened: dict[str, Queue[Any]] = {}
+        self._tasks: list[Tasks] = []
+        self._running: list[Worker] = []
+
+    def tasks(self, **settings: Any) -> Tasks:
+        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.aio.Tasks`.
+
+        Args:
+            settings: by name, as for `duerow.aio.Tasks`: queue, retry, results.
+        """
+        made = Tasks(**settings)
+        self._tasks.append(made)
+        return made
+
+    def _declare(self, queue: StarletteQueue) -> None:
+        queue.queues = self
+
+    @property
+    def database(self) -> Database:
+        """The open database.
+
+        Raises:
+            ConfigurationError: the application is not running.
+        """
+        if self._database is None:
+            raise ConfigurationError(
+                "the queues are not open: the application opens them when it starts, with FastAPI(lifespan="
+                "queues.lifespan); a test enters `with TestClient(app)` for that"
+            )
+        return self._database
+
+    def opened(self, declared: DeclaredQueue) -> Queue[Any]:
+        """Return a declared queue of the open database."""
+        database = self.database
+        queue = self._opened.get(declared.name)
+        if queue is None:
+            queue = self._opened[declared.name] = database.queue(declared.name, **declared.settings)
+        return queue
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncIterator[Mapping[str, Any]]:
+        """Open the database, run the handlers while the application runs, and close everything at the end.
+
+        Handlers that still run have the workers' grace to come to their end.
+        """
+        await self._open()
+        try:
+            self._running = self._workers() if self._works else []
+            running = [asyncio.create_task(worker.run(signals=False)) for worker in self._running]
+            for task in running:
+                task.add_done_callback(_tell)
+            try:
+                yield {"duerow": self.database}
+            finally:
+                for worker in self._running:
+                    worker.stop()
+                await asyncio.gather(*running, return_exceptions=True)  # told already
+                self._running = []
+        finally:
+            await self._close()
+
+    def lifespan_with(self, inner: Lifespan) -> Lifespan:
+        """Return a lifespan around one of the application's own, in which the queues are open."""
+
+        @asynccontextmanager
+        async def both(app: Any) -> AsyncIterator[Mapping[str, Any]]:
+            async with self.lifespan(app) as ours, inner(app) as theirs:
+                yield {**(theirs or {}), **ours}
+
+        return both
+
+    async def workers(self) -> list[Worker]:
+        """Open the database and return the workers; for `duerow worker MODULE:queues.workers`."""
+        await self._open()
+        return self._workers()
+
+    @property
+    def health(self) -> Health:
+        """Whether the workers of this process are alive and ready; for probes."""
+        return health_of_all(worker.health for worker in self._running)
+
+    def dashboard(self, **options: Any) -> ASGIApp:
+        """Return the dashboard of these queues, to mount: `app.mount("/queues", queues.dashboard(authenticate=who))`.
+
+        Args:
+            options: see `duerow.web.application`.
+        """
+        return _Dashboard(self, options)
+
+    async def _open(self) -> None:
+        if self._database is not None:
+            raise ConfigurationError("these queues are open already; another application needs a StarletteQueues too")
+        self._database = await connect(self._target, **self._options)
+        for tasks in self._tasks:
+            tasks.use(self._database)
+
+    async def _close(self) -> None:
+        database, self._database = self.database, None
+        self._opened.clear()
+        await database.close()
+
+    def _workers(self) -> list[Worker]:
+        handlers = [
+            Worker(self.opened(one), one.handled_by.function, **one.handled_by.options)
+            for one in self._declared.values()
+            if one.handled_by is not None
+        ]
+        return handlers + [tasks.worker() for tasks in self._tasks if tasks.definitions]
+
+
+class _Dashboard:
+    """The dashboard of whatever database is open."""
+
+    def __init__(self, queues: StarletteQueues, options: Mapping[str, Any]) -> None:
+        self._queues, self._options = queues, options
+        self._shown: Database | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from duerow.web import application  # it comes with an extra
+
+        if self._shown is not self._queues.database:
+            self._shown = self._queues.database
+            self._application = application(self._shown, **self._options)
+        await self._application(scope, receive, send)
+
+
+def _tell(task: "asyncio.Task[None]") -> None:
+    """Log why a worker ended by itself; the application goes on without it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        LOG.error("a worker of this application ended: %s", error, exc_info=error)

@@ -1,0 +1,1 @@
+"""duerow in frameworks."""
