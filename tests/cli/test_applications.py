@@ -68,7 +68,7 @@ def shop(tmp_path: Path, url: str, database: Database, monkeypatch: pytest.Monke
     from duerow.store import Entry
 
     entries = [Entry("mail", None, "OrderPlaced", text, None, None, None) for text in ('{"n":1}', NEGATIVE)]
-    database.run(lambda: database.store.push(entries, "ignore"))
+    database.run(lambda: database.store.messages.push(entries, "ignore"))
     database.queue("sms").push("hello")
     return tmp_path
 
@@ -126,13 +126,13 @@ def test_a_worker_of_the_programs_own_runs_as_it_was_made(shop: Path, database: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["shop:bare"], "which has no handler: write @QUEUE.handler"),
-        (["shop:send"], "is a handler: name the queues as well"),
+        (["shop:bare"], "which has no handler: put @QUEUE.handler"),
+        (["shop:send"], "is a handler: name its queues too"),
         (["shop:worker", "--batch", "3"], "leave out --batch"),
         (["shop:OrderPlaced"], "name a function and its queues"),
         (["shop:send", "twice"], "differ in retry"),
-        (["shop:mail", "--payload", "shop:OrderPlaced"], "--payload goes with a function"),
-        (["shop:mail", "mail"], "which is no function"),
+        (["shop:mail", "--payload", "shop:OrderPlaced"], "--payload is for a function"),
+        (["shop:mail", "mail"], "not a function: leave the queues out"),
     ],
 )
 def test_what_cannot_be_worked_with_is_told_before_anything_happens(
@@ -148,15 +148,15 @@ def test_a_function_without_a_database_is_told_to_say_one(shop: Path, monkeypatc
     monkeypatch.delenv("DUEROW_URL", raising=False)
     done = run("worker", "shop:send", "mail", "--until", "idle", cwd=shop)
     assert done.returncode == 1
-    assert "--db URL, or DUEROW_URL" in " ".join(done.stderr.split())
+    assert "give --db URL or set DUEROW_URL" in " ".join(done.stderr.split())
 
 
 def test_a_queue_of_which_neither_program_nor_database_says_anything_is_told_at_the_start(
     shop: Path, url: str, database: Database
 ) -> None:
     done = run("worker", "alone:handle", "sms", "--until", "idle", "--db", url, cwd=shop)
-    assert "neither module alone nor the database says otherwise" in " ".join(done.stderr.split())
+    assert "neither module alone nor the database defines it" in " ".join(done.stderr.split())
     database.queue("sms").declare()
     again = run("worker", "alone:handle", "sms", "--until", "idle", "--db", url, cwd=shop)
     assert (done.returncode, again.returncode) == (0, 0)
-    assert "says otherwise" not in " ".join(again.stderr.split())
+    assert "nor the database" not in " ".join(again.stderr.split())

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from duerow import Database
+from duerow import Commit, Database
 from tests.cli.conftest import Command, parsed
+
+
+def test_what_a_handler_has_logged_is_shown_with_its_message(command: Command, database: Database):
+    queue = database.queue("orders", history=timedelta(days=7))
+    queue.push({"n": 1})
+    reservation = queue.reserve()
+    assert reservation is not None
+    assert queue.settle([(reservation, Commit(log="INFO shop: paid\nINFO shop: sent"))]) == []
+    shown = command("show", "orders", str(reservation.message.id)).stdout
+    assert "log of attempt 1 in orders\n    INFO shop: paid\n    INFO shop: sent\n" in shown
+    [event] = parsed(command("history", "orders", "--json"))
+    assert (event["log"], event["error"]) == ("INFO shop: paid\nINFO shop: sent", None)
 
 
 def test_history_is_shown_and_what_ended_is_pushed_again(command: Command, database: Database):

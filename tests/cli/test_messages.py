@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import re
+import struct
 import subprocess
 import sys
-from datetime import timedelta
+import termios
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 import pytest
@@ -14,7 +19,8 @@ import duerow
 from duerow import Database
 from duerow.cli import output
 from duerow.cli.application import app
-from tests.cli.conftest import Command, parsed
+from duerow.worker.progress import draft, said
+from tests.cli.conftest import Command, parsed, run
 
 
 def test_a_message_is_pushed_with_all_its_terms(command: Command, database: Database, url: str):
@@ -25,9 +31,9 @@ def test_a_message_is_pushed_with_all_its_terms(command: Command, database: Data
     assert (message.payload, message.key, message.priority, message.group) == ({"n": 1}, "k", -3, "g")
     assert (message.headers, message.kind) == ({"a": 1, "b": "x=y"}, "json")
     assert message.due_at - message.created_at == timedelta(minutes=1)
-    assert command("push", "orders", "2", "--key", "k").stdout == f"ignored: message {told['id']} has the key\n"
+    assert command("push", "orders", "2", "--key", "k").stdout == f"ignored: message {told['id']} already has the key\n"
     refused = command("push", "orders", "2", "--key", "k", "--on-duplicate", "reject")
-    assert (refused.exit_code, "say --on-duplicate ignore, 'replace'" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "pass --on-duplicate ignore, replace or earliest" in refused.stderr) == (1, True)
     read = CliRunner().invoke(app, ["push", "orders", "-", "--kind", "Order"], env={"DUEROW_URL": url}, input="[1]")
     assert read.exit_code == 0
     assert [one.kind for one in database.queue("orders").find("priority = 0")] == ["Order"]
@@ -36,8 +42,8 @@ def test_a_message_is_pushed_with_all_its_terms(command: Command, database: Data
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("{",), "JSON is no JSON"),
-        (("1", "--due", "2026-03-01T12:00:00"), "--due has no time zone: 2026-03-01T12:00:00; say which, such as"),
+        (("{",), "duerow: the payload is not valid JSON"),
+        (("1", "--due", "2026-03-01T12:00:00"), "--due has no time zone: 2026-03-01T12:00:00; add one, as in"),
         (("1", "--due", "2026-03-01T12:00:00Z", "--delay", "1"), "give --due or --delay, not both"),
         (("1", "--header", "x"), "write it as NAME=VALUE"),
         (("[" * 2000 + "]" * 2000,), " deep"),
@@ -57,14 +63,14 @@ def test_errors_speak_of_options_and_not_of_python(command: Command, database: D
     queue = database.queue("orders")
     queue.push("x", key="k")
     queue.reserve()
-    assert "say --even-if-leased to end that lease" in command("remove", "orders", "--key", "k").stderr
+    assert "pass --even-if-leased to end that lease" in command("remove", "orders", "--key", "k").stderr
     which = command("remove", "orders").stderr
     assert "--id or --key or --where (given: none)" in which
     assert "None" not in which
     assert "ID or --key" in command("why", "orders").stderr
     queue.drain(wait=False)
     assert "again with `duerow resume`" in command("push", "orders", "1").stderr
-    assert "say its name again with --confirm" in command("purge", "orders", "--confirm", "x").stderr
+    assert "to confirm, give its name with --confirm" in command("purge", "orders", "--confirm", "x").stderr
 
 
 def test_a_whole_message_is_shown_with_its_errors_its_turns_and_why_it_does_not_run(
@@ -89,7 +95,7 @@ def test_a_whole_message_is_shown_with_its_errors_its_turns_and_why_it_does_not_
     queue.requeue(pushed.id)
     queue.commit(queue.reserve())
     gone = command("show", "orders", str(pushed.id))
-    assert (gone.exit_code, "has this message no more" in gone.stdout, "done" in gone.stdout) == (0, True, True)
+    assert (gone.exit_code, "no longer has this message" in gone.stdout, "done" in gone.stdout) == (0, True, True)
     assert parsed(command("show", "orders", "--key", "k", "--json"))["message"] is None
 
 
@@ -113,7 +119,7 @@ def test_a_queue_is_purged_when_its_name_is_said_twice(command: Command, databas
 
 def test_workers_are_shown_with_their_queues(command: Command, database: Database):
     assert command("workers").stdout == "no workers\n"
-    database.run(lambda: database.store.note_consumer("here:1:w", ["orders", "mail"], ["json"], "1.0"))
+    database.run(lambda: database.store.metadata.note_consumer("here:1:w", ["orders", "mail"], ["json"], "1.0"))
     assert "here:1:w  orders mail  json" in command("workers").stdout
     assert [one["queues"] for one in parsed(command("workers", "mail", "--json"))] == [["orders", "mail"]]
 
@@ -162,7 +168,37 @@ def test_a_narrow_terminal_breaks_no_header(
 @pytest.mark.parametrize("handler", [".json:x", "json:", ":dumps", "a b:c", "json:a.", "json"])
 def test_a_handler_that_no_module_can_have_is_told_in_a_line(command: Command, database: Database, handler: str):
     result = command("worker", handler, "orders")
-    assert (result.exit_code, "names no function" in result.stderr) == (1, True)
+    assert (result.exit_code, "does not name a function" in result.stderr) == (1, True)
+
+
+def on_terminal(*arguments: str, columns: int) -> str:
+    """Return what the command prints on a terminal of that many columns, without colours."""
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    program = [sys.executable, "-m", "duerow", *arguments]
+    process = subprocess.Popen(program, stdin=its, stdout=its, stderr=its, env=environment | {"TERM": "xterm"})
+    os.close(its)
+    printed = b""
+    try:
+        while part := os.read(ours, 65_536):
+            printed += part
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    finally:
+        os.close(ours)
+        process.wait(60)
+    return re.sub(r"\x1b\[[\d;]*m", "", printed.decode())
+
+
+def test_help_is_framed_on_a_terminal_of_any_width_and_plain_unbroken_lines_elsewhere(tmp_path):
+    piped = run("worker", "--help", cwd=tmp_path)
+    assert "─" not in piped.stdout + run("worker", cwd=tmp_path).stderr
+    assert re.search(r"^  --timeout .+ How long a handler may take\.", piped.stdout, re.MULTILINE)
+    assert max(map(len, piped.stdout.splitlines())) > 120
+    for columns in (80, 130):
+        framed = on_terminal("worker", "--help", columns=columns)
+        assert {len(line) for line in framed.splitlines() if "─" in line} == {columns}
 
 
 def test_a_module_that_fails_when_it_is_imported_is_told_with_its_line(
@@ -193,4 +229,13 @@ def test_a_fault_of_duerows_own_is_a_line_with_its_own_exit_code(command: Comman
     monkeypatch.setattr("duerow.cli.queue.connected", fail)
     result = command("stats")
     assert (result.exit_code, result.stdout) == (70, "")
-    assert result.stderr.startswith("duerow: this is a fault of duerow's, TypeError: this \\x1b[31m cannot be")
+    assert result.stderr.startswith("duerow: this is a bug in duerow: TypeError: this \\x1b[31m cannot be")
+
+
+def test_show_tells_how_far_a_handler_is(command: Command, database: Database):
+    pushed = database.queue("scans").push("scan")
+    told = draft(pushed.id, said(0.4, "page 4 of 10", 2), datetime(2026, 3, 1, tzinfo=UTC))
+    database.queue("scans/progress").push_many([told])
+    assert "progress         40 %, page 4 of 10 (attempt 2)\n" in command("show", "scans", str(pushed.id)).stdout
+    progress = parsed(command("show", "scans", str(pushed.id), "--json"))["progress"]
+    assert (progress["fraction"], progress["text"]) == (0.4, "page 4 of 10")

@@ -23,6 +23,7 @@ OF_A_QUEUE = {
     "reprioritise": ("5", "--id", "1"),
     "remove": ("--where", "id > 0"),
     "requeue": ("--where", "id > 0"),
+    "transfer": ("--where", "id > 0", "--to", "elsewhere"),
     "pause": (),
     "resume": (),
     "drain": ("--timeout", "0"),
@@ -58,7 +59,7 @@ def test_a_queue_that_comes_into_being_by_a_command_is_made_when_that_is_said(
     refused = command(name, "orders", *more)
     assert (refused.exit_code, refused.stderr) == (
         5,
-        "duerow: the database has no queue 'orders'; --create makes it\n",
+        "duerow: the database has no queue 'orders'; --create creates it\n",
     )
     assert command(name, "orders", *more, "--create").exit_code == 0
     assert database.known_queues() == ["orders"]
@@ -80,7 +81,8 @@ def test_a_message_that_is_not_there_has_exit_code_5(command: Command, database:
     for which in (("--id", "99"), ("--key", "l")):
         result = command(arguments[0], "orders", *arguments[1:], *which)
         assert (result.exit_code, result.stdout) == (5, "")
-        assert "queue 'orders' has no message" in result.stderr
+        named = "live message with key 'l'" if "--key" in which else "message with id 99"
+        assert f"queue 'orders' has no {named}; it may be done, moved or removed" in result.stderr
     for name in ("show", "why"):
         assert command(name, "orders", "99").exit_code == 5
     assert command("history", "orders", "--id", "99").exit_code == 5

@@ -35,7 +35,7 @@ def shop(tmp_path: Path) -> Path:
 def test_a_pipeline_is_checked_run_listed_and_drawn(shop: Path, url: str, database: Database, command: Command) -> None:
     assert command("pipeline", "list").stdout == "no pipelines\n"
     sound = run("pipeline", "check", "pipes:pairs", cwd=shop)
-    assert sound.stdout == "pipeline 'pairs' is sound: 1 stations, entered by pair\n", sound.stderr
+    assert sound.stdout == "pipeline 'pairs' is valid: 1 station; messages enter at pair\n", sound.stderr
     database.queue("check").push(1)
     done = run("pipeline", "run", "pipes:orders", "--until", "empty", "--db", url, "--json", "-v", cwd=shop)
     assert done.returncode == 0, done.stderr
@@ -53,7 +53,10 @@ def test_a_station_is_removed_when_it_is_said_where_its_messages_go(shop: Path, 
     database.queue("check").push(1)
     refused = run("pipeline", "run", "pipes:shorter", "--db", url, cwd=shop)
     assert refused.returncode == 1
-    assert "duerow: pipeline 'orders': it has no station 'check' any more, and 1 messages are under" in refused.stderr
+    assert (
+        "duerow: pipeline 'orders': it no longer has station 'check', and its queue 'check' still has 1 message"
+        in refused.stderr
+    )
     done = run("pipeline", "run", "pipes:shorter", "--rehome", "check=ship", "--db", url, cwd=shop)
     assert done.returncode == 0, done.stderr
     assert database.queues() == []
@@ -62,9 +65,9 @@ def test_a_station_is_removed_when_it_is_said_where_its_messages_go(shop: Path, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["check", "pipes:number"], "pipes:number is 5, which is no pipeline"),
+        (["check", "pipes:number"], "pipes:number is 5, which is not a pipeline"),
         (["check", "pipes:nothing"], "module 'pipes' has no pipeline 'nothing'"),
-        (["check", "pipes"], "names no pipeline; write MODULE:PIPELINE"),
+        (["check", "pipes"], "does not name a pipeline; write MODULE:PIPELINE"),
         (["check", "broken:orders"], "relay 'check' sends to the unknown queue 'nowhere'"),
         (["run", "pipes:orders", "--rehome", "check", "--db", "memory://"], "write it as OLD=NEW"),
     ],

@@ -77,16 +77,16 @@ def test_the_next_ticks_are_shown_in_utc_and_where_the_clock_is(command: Command
     ("arguments", "said"),
     [
         (["add", "s", "q"], "one of --cron, --every and --daily"),
-        (["add", "s", "q", "--cron", "nightly"], "is no cron expression"),
+        (["add", "s", "q", "--cron", "nightly"], "is not a cron expression"),
         (["add", "s", "q", "--cron", "0 3 * * *", "--every", "60"], "not cron and every"),
-        (["add", "s", "q", "{", "--every", "60"], "is no JSON"),
+        (["add", "s", "q", "{", "--every", "60"], "the payload is not valid JSON"),
         (["add", "s", "q", "--every", "0.1"], "--every cannot be below"),
         (["add", "s", "q", "--every", "1e300"], "--every 1e+300"),
         (["add", "s", "q", "--every", "nan"], "--every nan"),
-        (["add", "s", "q", "--every", "60", "--start", "tomorrow"], "'tomorrow' is no time"),
+        (["add", "s", "q", "--every", "60", "--start", "tomorrow"], "'tomorrow' is not a time"),
         (
             ["add", "s", "q", "--every", "60", "--start", "2027-01-01T00:00"],
-            "--start has no time zone: 2027-01-01T00:00:00; say which, such as 2027-01-01T00:00:00Z",
+            "--start has no time zone: 2027-01-01T00:00:00; add one, as in 2027-01-01T00:00:00Z",
         ),
     ],
 )
@@ -118,5 +118,15 @@ def test_a_schedule_for_a_queue_that_is_not_known_wants_to_be_told_that_it_is_me
     command: Command, database: Database
 ):
     result = command("schedule", "add", "nightly", "reports", "--every", "60")
-    assert (result.exit_code, "no queue 'reports'; --create makes it" in result.stderr) == (5, True)
+    assert (result.exit_code, "no queue 'reports'; --create creates it" in result.stderr) == (5, True)
     assert database.schedules() == []
+
+
+def test_a_schedule_is_paused_resumed_and_pushed(command: Command, database: Database):
+    database.schedule("nightly", cron="0 3 * * *", queue="mail", payload="report")
+    assert "nightly is paused" in command("schedule", "pause", "nightly").stdout
+    assert "was paused before" in command("schedule", "pause", "nightly").stdout
+    assert "paused" in command("schedule", "list").stdout
+    assert "ticks next at" in command("schedule", "resume", "nightly").stdout
+    assert "pushed message" in command("schedule", "push", "nightly").stdout
+    assert [message.payload for message in database.queue("mail").find()] == ["report"]

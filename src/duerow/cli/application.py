@@ -1,8 +1,8 @@
-"""Look at queues and work on them from a terminal.
+"""Inspect queues and run workers from a terminal.
 
-Exit codes: 0 it worked, 1 it did not and a line says why, 2 the command was not understood, 3 a worker left what it
-does not know, 4 the database cannot be reached, 5 there is no such queue, message, schedule or pipeline, 70 a fault of
-duerow's own.
+Exit codes: 0 success; 1 failure, with the reason on standard error; 2 wrong usage; 3 the worker left messages of kinds
+that it does not know; 4 the database cannot be reached; 5 no such queue, message, schedule or pipeline; 6 `doctor` has
+warnings; 7 `doctor` has errors; 70 a bug in duerow.
 """
 
 from __future__ import annotations
@@ -12,14 +12,33 @@ from typing import Annotated
 import typer
 
 import duerow
-from duerow.cli import change, copy, history, message, operate, pipeline, queue, schedule, schema, worker
+from duerow.cli import (
+    audit,
+    change,
+    copy,
+    dashboard,
+    declare,
+    doctor,
+    history,
+    init,
+    message,
+    minutes,
+    operations,
+    pipeline,
+    queue,
+    schedule,
+    schema,
+    shell,
+    transfer,
+    worker,
+)
 from duerow.cli.failures import Commands
+from duerow.cli.help import DocumentedCommand, epilog
 
 app = typer.Typer(
     cls=Commands,
     help=__doc__,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -34,35 +53,53 @@ def _print_version(wanted: bool) -> None:
 @app.callback(help=__doc__)
 def main(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version, and end.")
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(envvar="DUEROW_BY", metavar="NAME", help="In whose name to change something; default: yours."),
+    ] = None,
 ) -> None:
-    """What stands before all commands."""
+    """Read the options that come before a command."""
+    audit.CHANGER.set(by)
 
 
+app.command("init")(init.init)
 app.command("migrate")(schema.migrate)
 app.command("sql")(schema.sql)
 app.command("stats")(queue.stats)
-app.command("queues")(operate.queues)
-app.command("workers")(operate.workers)
+app.command("minutes")(minutes.minutes)
+app.command("queues")(operations.queues)
+app.command("declare")(declare.declare)
+app.command("workers")(operations.workers)
 app.command("push")(message.push)
 app.command("list")(queue.list_messages)
 app.command("find")(change.find)
 app.command("show")(message.show)
-app.command("why")(operate.why)
+app.command("why")(operations.why)
 app.command("edit")(change.edit)
 app.command("reschedule")(change.reschedule)
 app.command("reprioritise")(change.reprioritise)
 app.command("remove")(change.remove)
+app.command("cancel")(change.cancel)
 app.command("requeue")(change.requeue)
-app.command("pause")(operate.pause)
-app.command("resume")(operate.resume)
-app.command("drain")(operate.drain)
-app.command("purge")(operate.purge)
-app.command("redrive")(operate.redrive)
+app.command("transfer")(transfer.transfer)
+app.command("pause")(operations.pause)
+app.command("resume")(operations.resume)
+app.command("drain")(operations.drain)
+app.command("purge")(operations.purge)
+app.command("redrive")(operations.redrive)
 app.command("copy")(copy.copy)
 app.command("history")(history.history)
 app.command("replay")(history.replay)
+app.command("doctor")(doctor.doctor)
+app.command("maintain")(operations.maintain)
 app.command("worker")(worker.work)
+app.command("shell")(shell.shell)
+app.command("audit")(audit.audit)
+app.add_typer(dashboard.commands, name="dashboard")
 app.add_typer(schedule.commands, name="schedule")
 app.add_typer(pipeline.commands, name="pipeline")
+
+for _command in app.registered_commands:
+    _command.cls, _command.epilog = DocumentedCommand, epilog(_command.name or "")

@@ -1,4 +1,4 @@
-"""The command that copies a queue to another database, or moves it there."""
+"""The command that copies or moves a queue to another database."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, span
 from duerow.cli.output import print_json, tell
+from duerow.phrases import counted
 from duerow.queue.copy import Copied
 from duerow.sync.copy import copy as copy_queue
 
@@ -18,32 +19,37 @@ LEFT = 1
 def copy(
     url: Url,
     name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")],
-    into: Annotated[str, typer.Option(metavar="URL", help="The database that it goes to; its tables are there.")],
-    move: Annotated[bool, typer.Option("--move", help="Messages leave the source.")] = False,
-    to: Annotated[str | None, typer.Option(metavar="QUEUE", help="Its name there; default: the same.")] = None,
+    into: Annotated[str, typer.Option(metavar="URL", help="The target database; its tables must exist.")],
+    move: Annotated[bool, typer.Option("--move", help="Remove the messages from the source.")] = False,
+    to: Annotated[
+        str | None, typer.Option(metavar="QUEUE", help="The queue's name in the target; default: the same.")
+    ] = None,
     history: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="How long turns are kept there, 0: they are left out; default: as the definition says.",
+            help="How long the target keeps finished turns, 0 for not at all; default: as declared.",
         ),
     ] = None,
     no_dead_letters: Annotated[
-        bool, typer.Option("--no-dead-letters", help="Leave the queue of dead letters alone.")
+        bool, typer.Option("--no-dead-letters", help="Leave the dead-letter queue out.")
     ] = False,
     keep_settings: Annotated[
-        bool, typer.Option("--keep-settings", help="The target may declare the queue otherwise.")
+        bool,
+        typer.Option("--keep-settings", help="Allow the target to have other settings for the queue, and keep them."),
     ] = False,
-    beside: Annotated[bool, typer.Option("--beside", help="The target may have messages of other origin.")] = False,
-    run: Annotated[str, typer.Option(metavar="NAME", help="Names the copy; the same one goes on with it.")] = "copy",
+    beside: Annotated[bool, typer.Option("--beside", help="Allow other messages in the target's queue.")] = False,
+    run: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of this copy; a run with the same name continues it.")
+    ] = "copy",
     prefix: Prefix = PREFIX,
     schema: Schema = None,
-    into_prefix: Annotated[str, typer.Option(metavar="NAME", help="As --prefix, of the target.")] = PREFIX,
-    into_schema: Annotated[str | None, typer.Option(metavar="NAME", help="As --schema, of the target.")] = None,
+    into_prefix: Annotated[str, typer.Option(metavar="NAME", help="The --prefix of the target.")] = PREFIX,
+    into_schema: Annotated[str | None, typer.Option(metavar="NAME", help="The --schema of the target.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy a queue with its dead letters and its history to another database, or move it there; again to go on."""
+    """Copy or move a queue, with its dead letters and history, to another database. Run it again to continue."""
     kept = None if history is None else span("--history", history)
     with connected(url, prefix, schema) as source, connected(into, into_prefix, into_schema) as target:
         done = copy_queue(
@@ -67,16 +73,18 @@ def copy(
 
 
 def _tell(done: Copied) -> None:
-    """Print what arrived, and what was left with why."""
+    """Print how many messages and turns arrived, and how many messages were left behind and why."""
     verb = "moved" if done.moved else "copied"
-    tell(f"{verb}: messages {done.messages}, dead letters {done.letters}, turns of history {done.turns}")
+    letters, turns = counted(done.letters, "dead letter"), counted(done.turns, "finished turn")
+    tell(f"{verb} {counted(done.messages, 'message')}, {letters}, {turns}")
     if done.before or done.turns_before:
-        tell(f"there already: messages and dead letters {done.before}, turns of history {done.turns_before}")
+        before = counted(done.before, "message or dead letter", "messages and dead letters")
+        tell(f"copied by an earlier run: {before}, {counted(done.turns_before, 'finished turn')}")
     if done.leased:
-        tell(f"{'left, since they are' if done.moved else 'of them'} leased: {done.leased}")
+        tell(f"{'left behind because they are leased' if done.moved else 'leased in the source'}: {done.leased}")
     if done.taken:
-        tell(f"left, since their key is taken there: {', '.join(map(str, done.taken))}")
+        tell(f"left behind because the target has a live message with their key: ids {', '.join(map(str, done.taken))}")
     if done.behind:
-        tell(f"left, since they wait in a group behind others that were left: {done.behind}")
+        tell(f"left behind because they wait in a group for another message that was left behind: {done.behind}")
     if done.changed:
-        tell(f"left, since they were changed at that moment: {done.changed}")
+        tell(f"left behind because they were changed during the copy: {done.changed}")

@@ -1,4 +1,4 @@
-"""What a command says when it did not work: a line in its own words, and an exit code."""
+"""How a failed command reports its error: one line that names its own options, and an exit code."""
 
 from __future__ import annotations
 
@@ -11,41 +11,42 @@ import typer
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from typer.core import TyperGroup
 
+from duerow.cli.help import Help
 from duerow.cli.output import printable, tell
-from duerow.errors import DuerowError, StoreUnavailable, UnknownName
+from duerow.errors import DuerowError, StoreUnavailable, UnknownName, shown
 
 FAILED: Final = 1
 UNAVAILABLE: Final = 4
 UNKNOWN: Final = 5
 FAULT: Final = 70
 UNREAD: Final = 141
-"""What a shell says of a program whose output nobody reads any more: 128, and the number of SIGPIPE."""
+"""The exit code if the reader of the output has gone: what a shell reports for SIGPIPE, 128 and its number."""
 
 TRACEBACK: Final = "DUEROW_TRACEBACK"
-"""The environment variable that has faults shown with where they come from."""
+"""The environment variable that makes errors appear with their traceback."""
 
 _COMMAND: Final = "duerow.command"
 
 _Misread: type[Any] = typer.BadParameter.__mro__[2]
-"""What Typer raises for a command line that cannot be understood; Typer's own, or click's, by its version."""
+"""The error that Typer raises for wrong usage; depending on the version, its own class or click's."""
 
 
 class Missing(DuerowError):
-    """A command was told to do something with a message that is not there."""
+    """A command names a message that does not exist."""
 
 
 class CommandWords:
-    """How the command line writes what errors speak of.
+    """How the command line writes the phrases of errors.
 
     Args:
-        command: the command that failed; None: it is not known.
+        command: the command that failed; None: unknown.
     """
 
     def __init__(self, command: Any) -> None:
         self._parameters = {one.name: one for one in getattr(command, "params", ())}
 
     def argument(self, name: str, value: Any) -> str:
-        """Return an option of the command, or the place of an argument."""
+        """Return the option or argument of the command that stands for a parameter."""
         if name == "encryption":
             return "DUEROW_KEYS"
         parameter = self._parameters.get(name)
@@ -56,29 +57,33 @@ class CommandWords:
         option = max(parameter.opts, key=len)
         return str(option) if value is ... or value is True else f"{option} {value}"
 
+    def value(self, value: Any) -> str:
+        """Return a value as an option takes it."""
+        return str(value)
+
     def call(self, name: str) -> str:
-        """Return the command that does it."""
+        """Return the command of that name."""
         return f"`duerow {name}`"
 
     def hint(self, python: str, plain: str) -> str:
-        """Return the hint that is no Python."""
+        """Return the hint that is not Python."""
         return plain
 
 
 def line_of(error: Exception, command: Any = None) -> str:
-    """Return what an error says, for a terminal; of one that is not duerow's neither its statement nor its values."""
+    """Return the text of an error for a terminal; for a driver's error, without its statement and values."""
     if isinstance(error, DuerowError):
         creates = isinstance(error, UnknownName) and any(one.name == "create" for one in getattr(command, "params", ()))
-        return f"{error.told(CommandWords(command))}{'; --create makes it' if creates else ''}"
+        return f"{error.told(CommandWords(command))}{'; --create creates it' if creates else ''}"
     if isinstance(error, DBAPIError):
         return f"the database refused a statement ({type(error.orig).__name__})"
     if isinstance(error, OSError | SQLAlchemyError):
         return f"{error}"
-    return f"this is a fault of duerow's, {type(error).__name__}: {error}; with {TRACEBACK}=1 it shows where it is from"
+    return f"this is a bug in duerow: {type(error).__name__}: {error}; set {TRACEBACK}=1 to see the traceback"
 
 
 def code_of(error: Exception) -> int:
-    """Return the exit code that goes with an error."""
+    """Return the exit code for an error."""
     if isinstance(error, UnknownName | Missing):
         return UNKNOWN
     if isinstance(error, StoreUnavailable):
@@ -86,11 +91,11 @@ def code_of(error: Exception) -> int:
     return FAILED if isinstance(error, DuerowError | OSError | SQLAlchemyError) else FAULT
 
 
-class Commands(TyperGroup):
-    """Commands whose failures are a line, not a traceback."""
+class Commands(Help, TyperGroup):
+    """Commands that report a failure in one line, without a traceback."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Read the command line, which has to be text."""
+        """Read the command line; all of it must be text."""
         _require_text(args)
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -98,13 +103,14 @@ class Commands(TyperGroup):
             raise _harmless(error) from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is asked for, and note it for what errors say."""
-        found = super().resolve_command(ctx, args)
+        """Find the command, and remember it for the texts of errors."""
+        found: Any = super().resolve_command(ctx, args)
+        found[1].rich_markup_mode = self.rich_markup_mode
         ctx.meta[_COMMAND] = found[1]
         return found
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -128,10 +134,10 @@ def _require_text(args: Sequence[str]) -> None:
         try:
             arg.encode()
         except UnicodeEncodeError as error:
-            raise typer.BadParameter(f"argument {place} is no text in UTF-8: {arg!r:.80}") from error
+            raise typer.BadParameter(f"argument {place} is not valid UTF-8: {shown(arg)}") from error
 
 
 def _harmless(error: Any) -> Any:
-    """Return the same error, with what was typed spelled out where it could steer a terminal."""
+    """Return the same error, its text escaped where it could control the terminal."""
     error.message = "\n".join(map(printable, str(error.message).split("\n")))
     return error

@@ -1,4 +1,4 @@
-"""Commands that tell what became of messages, and push them again."""
+"""Commands that show finished turns of messages, and push messages again."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from duerow.cli.operate import Name
+from duerow.cli.audit import record
+from duerow.cli.operations import Name
 from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in, require_message
 from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
 from duerow.queue.history import Event
 
 Where = Annotated[
     str | None,
-    typer.Option(metavar="CONDITION", help="Those of which it holds: \"outcome = 'failed' and attempts > 3\"."),
+    typer.Option(metavar="CONDITION", help="All that match, such as \"outcome = 'failed' and attempts > 3\"."),
 ]
 
 
@@ -26,14 +27,14 @@ def history(
         typer.Argument(metavar="CONDITION", help="Such as \"outcome = 'dead' and payload.companyId = 3345\"."),
     ] = None,
     id: Annotated[
-        int | None, typer.Option("--id", metavar="ID", help="Only turns of the message with this id.")
+        int | None, typer.Option("--id", metavar="ID", help="Only the turns of the message with this id.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 20,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the turns of a queue that are over, the latest first, if it keeps them."""
+    """Show the finished turns of a queue, latest first, if it keeps a history."""
     with connected(url, prefix, schema) as database:
         queue = queue_in(database, name)
         events = [legible(event) for event in queue.history(where, id=id, limit=limit)]
@@ -46,7 +47,7 @@ def history(
 
 
 def print_turns(events: Sequence[Event[Any]]) -> None:
-    """Print turns as a table, or that there are none."""
+    """Print turns as a table, or "no turns"."""
     if not events:
         tell("no turns")
         return
@@ -72,15 +73,20 @@ def replay(
     name: Name,
     id: Annotated[int | None, typer.Option("--id", metavar="ID", help="The message with this id.")] = None,
     where: Where = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many ends at most; default: all.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Push nothing, only count.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Push at most this many; default: all.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Push nothing; only print how many would be pushed.")
+    ] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Push messages again that are done, moved, dropped or dead, as the history of a queue has them."""
+    """Push messages from the history again: those that are done, moved, dropped or dead."""
     with connected(url, prefix, schema) as database:
-        done = queue_in(database, name).replay(id, where=where, limit=limit, dry_run=dry_run)
+        queue = queue_in(database, name)
+        if not dry_run:
+            record(database, "replay", name, id=id, where=where, limit=limit)
+        done = queue.replay(id, where=where, limit=limit, dry_run=dry_run)
     if as_json:
         print_json(done)
         return

@@ -13,7 +13,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit(f"the command duerow needs the package {error.name}: pip install 'duerow[cli]'")
+        sys.exit(f"the command duerow needs the package {error.name}; run pip install 'duerow[cli]'")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # what cannot be shown there is no reason to show nothing

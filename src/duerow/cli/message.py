@@ -1,4 +1,4 @@
-"""Commands about one message: push it, and show all of it."""
+"""Commands for one message: push it, show it in full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from duerow.cli.history import print_turns
-from duerow.cli.operate import Name
+from duerow.cli.operations import Name
 from duerow.cli.options import (
     PREFIX,
     AsJson,
@@ -26,35 +26,41 @@ from duerow.cli.options import (
     span,
 )
 from duerow.cli.output import legible, print_json, tell
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, OnDuplicate, Scalar
 from duerow.payload import codec
 from duerow.payload.codec import Encoded
 from duerow.queue.history import Event
 from duerow.queue.stats import Reason
 from duerow.sync.queue import Queue
+from duerow.worker.progress import Progress
 
 TURNS: Final = 100
-"""How many turns of a message are shown at most, the latest."""
+"""The most turns of a message that are shown; the latest ones."""
 
 
 def push(
     url: Url,
     name: Name,
     payload: Annotated[str, typer.Argument(metavar="JSON", help="The payload; - reads it from standard input.")],
-    key: Annotated[str | None, typer.Option(metavar="KEY", help="Unique among the live messages of the queue.")] = None,
-    due: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it is due, with a time zone: 2026-03-01T12:00:00Z.")
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="A key, unique among the live messages of the queue.")
     ] = None,
-    delay: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="How long from now.")] = None,
-    priority: Annotated[int, typer.Option(metavar="N", help="Lower goes first.")] = 0,
-    group: Annotated[str | None, typer.Option(metavar="NAME", help="Handled one at a time, in their order.")] = None,
+    due: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The due time, with a time zone: 2026-03-01T12:00:00Z.")
+    ] = None,
+    delay: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Due this long from now.")] = None,
+    priority: Annotated[int, typer.Option(metavar="N", help="Lower numbers go first.")] = 0,
+    group: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A group: its messages are handled in order, one at a time.")
+    ] = None,
     header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A header: JSON, else text; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A header; a value that is not JSON is text. Repeatable."),
     ] = None,
     kind: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the payload's declared type.")] = None,
     on_duplicate: Annotated[
-        OnDuplicate, typer.Option(help="What to do when a live message has the key; ignore lets it be.")
+        OnDuplicate, typer.Option(help="What to do if a live message has the key; ignore pushes nothing.")
     ] = "ignore",
     create: Create = False,
     prefix: Prefix = PREFIX,
@@ -62,10 +68,11 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Push a message."""
-    said = _read() if payload == "-" else payload
-    content = json_of("JSON", said)
+    text = _read() if payload == "-" else payload
+    content = json_of("the payload", text)
     with connected(url, prefix, schema) as database:
-        pushed = queue_in(database, name, create).push(
+        queue = queue_in(database, name, create)
+        pushed = queue.push(
             content if kind is None else Encoded(kind, codec.encode(content).text),
             key=key,
             due=moment("--due", due),
@@ -78,7 +85,7 @@ def push(
     if as_json:
         print_json({"id": pushed.id, "outcome": pushed.outcome})
     elif pushed.outcome == "ignored":
-        tell(f"ignored: message {pushed.id} has the key")
+        tell(f"ignored: message {pushed.id} already has the key")
     else:
         tell(f"{pushed.outcome} message {pushed.id}")
 
@@ -87,13 +94,13 @@ def _read() -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"standard input is no text in UTF-8: {error}") from error
+        raise ConfigurationError(f"standard input is not valid UTF-8: {error}") from error
 
 
 def _header(said: str) -> tuple[str, Scalar]:
     name, equals, text = said.partition("=")
     if not name or not equals:
-        raise ConfigurationError(f"--header {said!r:.80}: write it as NAME=VALUE")
+        raise ConfigurationError(f"--header {shown(said)}: write it as NAME=VALUE")
     try:
         return name, msgspec.json.decode(text, type=str | int | float | bool | None)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
@@ -111,26 +118,28 @@ def show(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a whole message: its payload and errors, why it is not running, and its turns as the history has them."""
+    """Show a message in full: its payload and errors, why it is not running, and its finished turns."""
     if (id is None) == (key is None):
-        raise ConfigurationError("say which message: ID or --key KEY, one of them")
+        raise ConfigurationError("give either ID or --key KEY")
     with connected(url, prefix, schema) as database:
         queue = queue_in(database, name)
         message = _found(queue, id, key)
         turns = _turns(queue, id if message is None else message.id, key)
         reasons = [] if message is None else queue.why(message.id)
+        progress = None if message is None else queue.progress(message.id)
     if message is None and not turns:
         raise missing(name, id, key)
     if as_json:
-        print_json({"message": message, "why": reasons, "turns": turns})
+        print_json({"message": message, "why": reasons, "progress": progress, "turns": turns})
         return
     if message is None:
-        tell(f"queue {name} has this message no more; what became of it:")
+        tell(f"queue {name} no longer has this message; its history:")
     else:
-        _tell_message(message, reasons)
+        _tell_message(message, reasons, progress)
     if turns:
         tell("")
         print_turns(turns)
+        _tell_logs(turns)
 
 
 def _found(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any] | None:
@@ -148,7 +157,13 @@ def _turns(queue: Queue[Any], id: int | None, key: str | None) -> Sequence[Event
     return [legible(turn) for turn in queue.history(id=id, limit=TURNS)]
 
 
-def _tell_message(message: Message[Any], reasons: Sequence[Reason]) -> None:
+def _tell_logs(turns: Sequence[Event[Any]]) -> None:
+    for turn in turns:
+        if turn.log is not None:
+            tell(f"log of attempt {turn.attempts} in {turn.queue}\n{_indented(turn.log)}")
+
+
+def _tell_message(message: Message[Any], reasons: Sequence[Reason], progress: Progress | None) -> None:
     fields = {name: getattr(message, name) for name in message.__struct_fields__}
     payload, error = fields.pop("payload"), fields.pop("last_error")
     headers = fields.pop("headers")
@@ -158,6 +173,8 @@ def _tell_message(message: Message[Any], reasons: Sequence[Reason]) -> None:
             tell(f"{name.ljust(width)}  {value}")
     for reason in reasons:
         tell(f"{'why'.ljust(width)}  {reason.code}: {reason.text}")
+    if progress is not None:
+        tell(f"{'progress'.ljust(width)}  {progress.shown}")
     for name, value in headers.items():
         tell(f"{'header'.ljust(width)}  {name} = {msgspec.json.encode(value).decode()}")
     tell(f"payload\n{_indented(msgspec.json.format(msgspec.json.encode(payload)).decode())}")

@@ -1,17 +1,18 @@
-"""What several commands have in common: their options, and the database that they open."""
+"""The options that commands share, and the database that they open."""
 
 from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
 
 from duerow import store
+from duerow.cli.completion import queue_names
 from duerow.cli.failures import Missing
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Message
 from duerow.payload.encoding import Sealing
 from duerow.store import Settings, find_backend
@@ -30,19 +31,27 @@ MaybeUrl = Annotated[
         "--db", envvar="DUEROW_URL", metavar="URL", help="The database, such as sqlite:///app.db or postgresql://…"
     ),
 ]
-Prefix = Annotated[str, typer.Option(metavar="NAME", help="What the names of duerow's tables begin with.")]
-Schema = Annotated[str | None, typer.Option(metavar="NAME", help="The database schema that holds them.")]
-Create = Annotated[bool, typer.Option("--create", help="Also a queue that the database knows nothing of yet.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Prefix = Annotated[str, typer.Option(metavar="NAME", help="The prefix of duerow's table names.")]
+Schema = Annotated[str | None, typer.Option(metavar="NAME", help="The database schema of the tables.")]
+QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.", autocompletion=queue_names)]
+MaybeQueueName = Annotated[
+    str | None, typer.Argument(metavar="QUEUE", help="Only this queue.", autocompletion=queue_names)
+]
+Create = Annotated[bool, typer.Option("--create", help="Accept a queue that the database does not know yet.")]
+Until = Annotated[
+    Literal["idle", "empty", "stopped"],
+    typer.Option(help="End when nothing is due (idle), when nothing will become due (empty), or at SIGTERM (stopped)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 PREFIX = "duerow_"
 
 KEYS = "DUEROW_KEYS"
-"""The environment variable that holds the keys of encrypted payloads; other users cannot see it, unlike an option."""
+"""The environment variable with the keys of encrypted payloads; unlike an option, other users cannot see it."""
 
 
 READ_TIMEOUT = "DUEROW_READ_TIMEOUT"
-"""The environment variable that says how many seconds a read may take; `none`: as long as it takes."""
+"""The environment variable with the seconds that a read may take; `none`: no limit."""
 
 
 def unchecked(url: str, prefix: str, schema: str | None) -> Database:
@@ -51,19 +60,19 @@ def unchecked(url: str, prefix: str, schema: str | None) -> Database:
 
 
 def connected(url: str, prefix: str, schema: str | None) -> Database:
-    """Open a database; with the keys of its payloads if the environment has them.
+    """Open a database, with the encryption keys and the read timeout of the environment.
 
     Raises:
-        ConfigurationError: a key or the limit of reads is none, or the library for encryption is not installed.
+        ConfigurationError: a key or the timeout is not valid, or the library for encryption is not installed.
     """
     return connect(url, prefix=prefix, schema=schema, encryption=encryption(), read_timeout=read_timeout())
 
 
 def read_timeout() -> timedelta | None:
-    """Return how long a read may take, as the environment says; None: as long as it takes.
+    """Return how long a read may take, as the environment says; None: no limit.
 
     Raises:
-        ConfigurationError: that is no number of seconds.
+        ConfigurationError: the variable is not a number of seconds.
     """
     said = os.environ.get(READ_TIMEOUT)
     if not said:
@@ -74,12 +83,12 @@ def read_timeout() -> timedelta | None:
         return span(READ_TIMEOUT, float(said))
     except ValueError as error:
         raise ConfigurationError(
-            f"{READ_TIMEOUT}={said!r:.80} is no number of seconds, such as 300, or none"
+            f"{READ_TIMEOUT}={shown(said)} is neither a number of seconds, such as 300, nor none"
         ) from error
 
 
 def encryption() -> Sealing | None:
-    """Return the encryption with the keys that the environment has; None if it has none. Errors as in `connected`."""
+    """Return the encryption with the keys of the environment; None if it has none. Raises as `connected` does."""
     keys = os.environ.get(KEYS, "").replace(",", " ").split()
     if not keys:
         return None
@@ -89,48 +98,48 @@ def encryption() -> Sealing | None:
 
 
 def span(option: str, seconds: float) -> timedelta:
-    """Return how long an option says, else raise ConfigurationError."""
+    """Return an option's time span, or raise ConfigurationError."""
     try:
         return timedelta(seconds=seconds)
     except (OverflowError, ValueError) as error:
-        raise ConfigurationError(f"{option} {seconds} is no number of seconds that can be waited for") from error
+        raise ConfigurationError(f"{option} {seconds} is not a number of seconds that duerow can wait") from error
 
 
 def moment(option: str, text: str | None) -> datetime | None:
-    """Return the time that an option says, else raise ConfigurationError; its time zone is checked with all others."""
+    """Return an option's time, or raise ConfigurationError; duerow's own check asks for a time zone."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise ConfigurationError(
-            f"{option} {text!r:.80} is no time in ISO 8601, such as 2026-03-01T12:00:00Z"
+            f"{option} {shown(text)} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
         ) from error
 
 
-def json_of(option: str, text: str) -> Any:
-    """Return what an option says as JSON, else raise ConfigurationError."""
+def json_of(what: str, text: str) -> Any:
+    """Return the value of JSON that was given as an option or an argument, or raise ConfigurationError."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise ConfigurationError(
-            f"{option} is no JSON ({error}): {text!r:.80}; text needs quotes: '\"hello\"'"
+            f"{what} is not valid JSON ({error}): {shown(text)}; text needs quotes: '\"hello\"'"
         ) from error
     except RecursionError as error:
-        raise ConfigurationError(f"{option} is JSON that is nested too deep to be read: {text!r:.80}") from error
+        raise ConfigurationError(f"{what} is nested too deep to be read: {shown(text)}") from error
 
 
 def queue_in(database: Database, name: str, create: bool = False) -> Queue[Any]:
-    """Return a queue on the terms that its database says: the one place where commands find out whether there is one.
+    """Return a queue as its database defines it; the only place where commands check that the queue exists.
 
     Raises:
-        UnknownName: the database knows nothing of such a queue, and none is to be made.
+        UnknownName: the database does not know the queue, and `create` is not set.
     """
     return database.as_defined(name, known=not create)
 
 
 def require_message(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any]:
-    """Return the message of this id, or the live one that holds the key; raise Missing if there is none."""
+    """Return the message with this id, or the live one with this key; raise Missing if there is none."""
     found = queue.find(key=key, limit=100) if id is None else [queue.get(id)]
     messages = [one for one in found if one is not None]
     if not messages:
@@ -140,5 +149,5 @@ def require_message(queue: Queue[Any], id: int | None, key: str | None) -> Messa
 
 def missing(queue: str, id: int | None, key: str | None) -> Missing:
     """Return the error for a message that a queue does not have."""
-    which = f"with id {id}" if key is None else f"that is live and has the key {key!r:.80}"
-    return Missing(f"queue {queue!r} has no message {which}; it may be done, moved or removed")
+    which = f"message with id {id}" if key is None else f"live message with key {shown(key)}"
+    return Missing(f"queue {queue!r} has no {which}; it may be done, moved or removed")

@@ -1,4 +1,4 @@
-"""How commands print: text, tables and JSON, in which nothing that is stored can steer a terminal."""
+"""How commands print text, tables and JSON, so that stored text cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from rich.text import Text
 from duerow.message import Message
 from duerow.payload.codec import BYTES, JSON
 from duerow.queue.history import Event
+from duerow.telemetry.log import harmless_json
 
 SHORT: Final = 80
-"""Characters of a payload or an error that a table on a terminal shows."""
+"""How many characters of a payload or an error a table on a terminal shows."""
 
 _NARROW: Final = 20
-"""Characters up to which a column is not broken into lines."""
+"""Columns up to this many characters are not wrapped."""
 
 _LEAST: Final = 10
-"""Characters of a line that a wider column has at least."""
+"""The least width of a wider column, in characters."""
 
 Shown = TypeVar("Shown", Message, Event)
 
 
 def printable(text: str) -> str:
-    """Return text of a user's for a terminal: what moves its cursor, colours it or hides something is spelled out."""
+    """Return text for a terminal: characters that move the cursor, change colours or hide something are escaped."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def tell(text: object, err: bool = False) -> None:
-    """Print text of one or several lines; in each of them what is not printable is spelled out."""
+    """Print text of one or more lines; characters that are not printable are escaped."""
     harmless = "".join(one if one in "\n\t" else printable(one) for one in re.split(r"([\n\t])", str(text)))
     print(harmless, file=sys.stderr if err else sys.stdout)
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON; what cannot be shown, or could steer a terminal, is escaped as JSON has it."""
+    """Print a value as one line of JSON; characters that cannot be shown, or could control a terminal, are escaped."""
     text = msgspec.json.encode(value).decode()
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -52,13 +53,8 @@ def print_json(value: object) -> None:
     print(harmless_json(text))
 
 
-def harmless_json(text: str) -> str:
-    """Return a line of JSON in which what is not printable is escaped as JSON has it."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
-
-
 def legible(message: Shown) -> Shown:
-    """Return a message, or a turn, for people: a payload of a kind that only its program knows as JSON."""
+    """Return a message or a turn for people: a payload whose kind only the program knows is shown as JSON."""
     if message.kind in (JSON, BYTES) or not isinstance(message.payload, str):
         return message
     try:
@@ -74,20 +70,20 @@ def payload_text(payload: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Return the beginning of a text, for a table on a terminal; whole where a program reads it."""
+    """Return the beginning of a text for a table on a terminal; all of it if a program reads the output."""
     return text if len(text) <= SHORT or not is_terminal() else f"{text[: SHORT - 1]}…"
 
 
 def is_terminal() -> bool:
-    """Return whether a person reads what is printed."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
-    """Print rows under their columns; those called numbers stand to the right.
+    """Print rows under the names of their columns; the columns in `numbers` are aligned to the right.
 
-    On a terminal as a table, or each row as a list of its fields if it is too narrow for the columns. Elsewhere as
-    lines without frames, in columns two spaces apart, none of them broken; an empty cell is a dash.
+    On a terminal they are a table, or, if the terminal is too narrow, a list of fields for each row. Elsewhere they are
+    plain lines that are never wrapped, in columns two spaces apart; an empty cell is a dash.
     """
     cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if not is_terminal():
@@ -134,7 +130,7 @@ def _print_fields(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Non
 
 
 def print_filled(columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Sequence[str] = ()) -> None:
-    """Print a table without the columns that no row fills."""
+    """Print a table, without the columns that are empty in every row."""
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     shown = [[row[place] for place in kept] for row in rows]
     print_table([columns[place] for place in kept], shown, numbers=numbers)

@@ -1,4 +1,4 @@
-"""Commands about pipelines."""
+"""Commands for pipelines."""
 
 from __future__ import annotations
 
@@ -7,24 +7,37 @@ from typing import Annotated, Literal
 
 import typer
 
+from duerow.cli.audit import record
+from duerow.cli.completion import pipeline_names
 from duerow.cli.failures import Commands
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Until, Url, connected
 from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.worker import find_named, log_to_stderr
-from duerow.errors import ConfigurationError, UnknownName
+from duerow.errors import ConfigurationError, UnknownName, shown
+from duerow.phrases import counted
 from duerow.pipeline import Graph, Pipeline
 from duerow.sync.directory import nearest
+from duerow.telemetry.startup import start
 
-commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at pipelines, check and run them.")
+commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Show, check and run pipelines.")
 
 Named = Annotated[
-    str, typer.Argument(metavar="MODULE:PIPELINE", help="A pipeline of a module, found from this folder as well.")
+    str, typer.Argument(metavar="MODULE:PIPELINE", help="A pipeline in a module; this folder is searched too.")
+]
+
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of a declared pipeline.", autocompletion=pipeline_names)
+]
+Rehome = Annotated[
+    list[str] | None,
+    typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
 ]
 
 
 @commands.command("list")
 def list_pipelines(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """List the pipelines that were declared in the database, with their stations."""
+    """List the pipelines declared in the database, with their stations."""
     with connected(url, prefix, schema) as database:
         graphs = database.pipelines()
     if as_json:
@@ -43,14 +56,14 @@ def list_pipelines(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_
 @commands.command("draw")
 def draw(
     url: Url,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A pipeline that was declared.")],
+    name: Name,
     language: Annotated[
-        Literal["mermaid", "dot", "svg"], typer.Option("--as", help="In which language; svg takes Graphviz.")
+        Literal["mermaid", "dot", "svg"], typer.Option("--as", help="The format; svg needs Graphviz.")
     ] = "mermaid",
     prefix: Prefix = PREFIX,
     schema: Schema = None,
 ) -> None:
-    """Draw a pipeline of the database."""
+    """Draw a pipeline that was declared in the database."""
     with connected(url, prefix, schema) as database:
         graphs = {graph.name: graph for graph in database.pipelines()}
     if name not in graphs:
@@ -65,38 +78,69 @@ def check(named: Named, as_json: AsJson = False) -> None:
     if as_json:
         print_json(pipeline.graph)
     else:
-        tell(f"{pipeline} is sound: {len(pipeline.stations)} stations, entered by {', '.join(pipeline.entries)}")
+        stations = counted(len(pipeline.stations), "station")
+        tell(f"{pipeline} is valid: {stations}; messages enter at {', '.join(pipeline.entries)}")
 
 
 @commands.command("run")
 def run(
     url: Url,
     named: Named,
-    until: Annotated[
-        Literal["idle", "empty", "stopped"],
-        typer.Option(help="End when nothing is due now (idle), when nothing will be (empty), or at SIGTERM (stopped)."),
-    ] = "idle",
-    rehome: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Where the messages of a removed station go; may be repeated."),
-    ] = None,
+    until: Until = "idle",
+    rehome: Rehome = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also log each message that is done.")] = False,
 ) -> None:
-    """Run a pipeline on workers of this process; log what happens on standard error."""
+    """Run a pipeline in workers of this process, which log to standard error."""
     log_to_stderr(as_json, verbose)
+    start()
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     with connected(url, prefix, schema) as database:
         pipeline.run(database, None if until == "stopped" else until, rehome=moves)
+
+
+@commands.command("declare")
+def declare(
+    url: Url,
+    named: Named,
+    rehome: Rehome = None,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store a pipeline in the database without running it, so that others see it."""
+    pipeline, moves = find_pipeline(named), moves_of(rehome or ())
+    with connected(url, prefix, schema) as database:
+        record(database, "declare-pipeline", pipeline=pipeline.name)
+        changed = database.declare_pipeline(pipeline, rehome=moves)
+    if as_json:
+        print_json({"pipeline": pipeline.name, "changed": changed})
+        return
+    tell(f"{pipeline.name} is declared" if changed else f"{pipeline.name} was declared already")
+
+
+@commands.command("forget")
+def forget(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
+    """Remove a stored pipeline; its queues and their messages stay."""
+    with connected(url, prefix, schema) as database:
+        known = [graph.name for graph in database.pipelines()]
+        if name not in known:
+            raise UnknownName("pipeline", name, nearest(name, known))
+        record(database, "forget-pipeline", pipeline=name)
+        database.forget_pipeline(name)
+    if as_json:
+        print_json({"removed": True})
+        return
+    tell(f"{name} is forgotten")
 
 
 def find_pipeline(named: str) -> Pipeline:
     """Return the pipeline for MODULE:PIPELINE; raise ConfigurationError if there is none."""
     found = find_named(named, "pipeline", "shop.orders:pipeline")
     if not isinstance(found, Pipeline):
-        raise ConfigurationError(f"{named} is {found!r:.80}, which is no pipeline")
+        raise ConfigurationError(f"{named} is {shown(found)}, which is not a pipeline")
     return found
 
 
@@ -105,11 +149,11 @@ def _drawn(graph: Graph, language: Literal["mermaid", "dot", "svg"]) -> str:
 
 
 def moves_of(said: Sequence[str]) -> Mapping[str, str]:
-    """Return where the messages of removed stations go, given as OLD=NEW; raise ConfigurationError for other words."""
+    """Return where the messages of removed stations go, from OLD=NEW; raise ConfigurationError for any other form."""
     moves: dict[str, str] = {}
     for move in said:
         old, equals, new = move.partition("=")
         if not old or not equals or not new:
-            raise ConfigurationError(f"--rehome {move!r:.120}: write it as OLD=NEW, such as --rehome check=price")
+            raise ConfigurationError(f"--rehome {shown(move)}: write it as OLD=NEW, such as --rehome check=price")
         moves[old] = new
     return moves

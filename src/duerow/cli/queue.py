@@ -1,4 +1,4 @@
-"""Commands about queues and their messages."""
+"""Commands for queues and their messages."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, queue_in
+from duerow.cli.options import PREFIX, AsJson, MaybeQueueName, Prefix, QueueName, Schema, Url, connected, queue_in
 from duerow.cli.output import legible, payload_text, print_filled, print_json, short, tell
 from duerow.message import Message, Status
 from duerow.payload.dead_letter_headers import REASON
 from duerow.queue.stats import Stats
 from duerow.store import Totals
 
-Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
+Name = QueueName
 
 
 def stats(
     url: Url,
-    name: Annotated[str | None, typer.Argument(metavar="QUEUE", help="Only this queue.")] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Count all, not only the first 10,000 of each.")] = False,
+    name: MaybeQueueName = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Count all messages, not only the first 10,000 of each state.")
+    ] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count what is ready, delayed, leased and dead in each queue, and tell how fast and how soon messages are done."""
+    """Count the ready, delayed, leased and dead messages of each queue, and show rates and times of the work."""
     with connected(url, prefix, schema) as database:
         names = database.known_queues() if name is None else [queue_in(database, name).name]
         queues = {queue: database.queue(queue) for queue in names}
@@ -35,7 +37,7 @@ def stats(
         print_json([{"queue": queue, **counts[queue], **_as_json(counts[queue], stats[queue])} for queue in names])
         return
     if not stats:
-        tell("the database knows no queue")
+        tell("the database has no queues")
         return
     numbers = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
     columns = ("queue", *numbers, "done/min", "failed/min", "waiting p95", "handling p95", "state")
@@ -47,12 +49,12 @@ def stats(
 
 
 def _number(stats: Stats, name: str) -> str | None:
-    """Return a number for people; None: it is one that few queues have, and not this one."""
+    """Return a number for people; None: few queues have this number, and this queue does not."""
     return stats.shown(name) if getattr(stats, name) or name in ("ready", "delayed", "leased", "dead") else None
 
 
 def _as_json(count: Mapping[str, int], work: Stats) -> dict[str, Any]:
-    """Return what there is besides the counts by status; times in seconds."""
+    """Return all numbers except the counts by status; times are in seconds."""
     times = {"waiting_seconds": work.waiting_time, "handling_seconds": work.handling_time}
     seconds = {
         name: None if time is None else {part: getattr(time, part).total_seconds() for part in time.__struct_fields__}
@@ -64,7 +66,7 @@ def _as_json(count: Mapping[str, int], work: Stats) -> dict[str, Any]:
 
 
 def _shown(work: Stats) -> Sequence[str | None]:
-    """Return the rates of the last five minutes, and the times that 95 % of all stay below; None: nothing counted."""
+    """Return the rates of the last five minutes and the 95th percentiles of the times; None: nothing counted."""
     if work.lifetime == Totals():
         return (None,) * 4
     rates = work.rates[5]
@@ -81,23 +83,23 @@ def _span(seconds: float | None) -> str | None:
 def list_messages(
     url: Url,
     name: Name,
-    status: Annotated[Status | None, typer.Option(help="Only messages of this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
-    after: Annotated[int | None, typer.Option(metavar="ID", help="Begin after this message.")] = None,
+    status: Annotated[Status | None, typer.Option(help="Only messages with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Print at most this many.")] = 20,
+    after: Annotated[int | None, typer.Option(metavar="ID", help="Start after this message.")] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """List messages in the order of their ids, a page at a time."""
+    """List messages by id, one page at a time."""
     with connected(url, prefix, schema) as database:
         found = queue_in(database, name).find(status=status, limit=limit, after=after)
     print_messages(found, as_json)
     if len(found) == limit and not as_json:
-        tell(f"there may be more: --after {found[-1].id}")
+        tell(f"there may be more; continue with --after {found[-1].id}")
 
 
 def print_messages(found: Sequence[Message], as_json: bool) -> None:
-    """Print messages as JSON, or as a table without the columns that none of them fills."""
+    """Print messages as JSON, or as a table without empty columns."""
     messages = [legible(message) for message in found]
     if as_json:
         print_json(messages)
@@ -110,7 +112,7 @@ def print_messages(found: Sequence[Message], as_json: bool) -> None:
 
 
 def _row(message: Message) -> Sequence[Any]:
-    """Return what a table shows of a message, None for what it has not."""
+    """Return the cells of a message; None: an empty cell."""
     due = message.due_at and f"{message.due_at:%Y-%m-%d %H:%M:%S}"
     known = (message.id, message.status, message.key, due, message.attempts, message.leased_by)
     why = error_of(message)
@@ -118,7 +120,7 @@ def _row(message: Message) -> Sequence[Any]:
 
 
 def error_of(message: Message) -> str | None:
-    """Return why a message failed or was given up; of a dead letter that is in its headers."""
+    """Return why a message failed or was given up; a dead letter has the reason in its headers."""
     if message.last_error is not None:
         return message.last_error.message
     reason = message.headers.get(REASON)

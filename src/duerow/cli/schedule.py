@@ -1,4 +1,4 @@
-"""Commands about schedules."""
+"""Commands for schedules."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from duerow.cli.audit import record
+from duerow.cli.completion import schedule_names
 from duerow.cli.failures import Commands
 from duerow.cli.options import (
     PREFIX,
@@ -29,12 +31,12 @@ from duerow.queue.schedule import Missed, Schedule
 from duerow.sync.database import Database
 from duerow.sync.directory import nearest
 
-commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Look at schedules, add and remove them.")
+commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Show, add, pause and remove schedules.")
 
 MOST_TICKS = 1_000
-"""How many ticks `next` shows at most: each has to be worked out from the one before."""
+"""The most ticks that `next` shows: each one is computed from the one before."""
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.", autocompletion=schedule_names)]
 
 
 @commands.command("list")
@@ -55,35 +57,43 @@ def list_schedules(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_
 def add(
     url: Url,
     name: Name,
-    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="Where the messages go.")],
-    payload: Annotated[str, typer.Argument(metavar="JSON", help="What each message carries.")] = "null",
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue that gets the messages.")],
+    payload: Annotated[str, typer.Argument(metavar="JSON", help="The payload of each message.")] = "null",
     cron: Annotated[
-        str | None, typer.Option(metavar="EXPRESSION", help="Minute, hour, day of the month, month, day of the week.")
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION", help="A cron expression: minute, hour, day of the month, month, day of the week."
+        ),
     ] = None,
-    every: Annotated[float | None, typer.Option(metavar="SECONDS", help="An interval.")] = None,
-    daily: Annotated[
-        list[str] | None, typer.Option(metavar="HH:MM", help="A time of each day; may be repeated.")
+    every: Annotated[float | None, typer.Option(metavar="SECONDS", help="The time between two ticks.")] = None,
+    daily: Annotated[list[str] | None, typer.Option(metavar="HH:MM", help="A time of day. Repeatable.")] = None,
+    zone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="The time zone of --cron and --daily, such as Europe/Zagreb.")
     ] = None,
-    zone: Annotated[str | None, typer.Option(metavar="ZONE", help="Their time zone, such as Europe/Zagreb.")] = None,
     start: Annotated[
-        str | None, typer.Option(metavar="TIME", help="No tick is earlier; as 2027-01-01T08:00+01:00.")
+        str | None, typer.Option(metavar="TIME", help="The earliest possible tick, such as 2027-01-01T08:00+01:00.")
     ] = None,
-    group: Annotated[str | None, typer.Option(metavar="NAME", help="The group that the messages are in.")] = None,
-    priority: Annotated[int, typer.Option(metavar="N", help="Their priority; lower ones go first.")] = 0,
-    missed: Annotated[Missed, typer.Option(help="What becomes of ticks that nobody pushed in time.")] = "once",
-    grace: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How late a tick may be.")] = 60.0,
+    group: Annotated[str | None, typer.Option(metavar="NAME", help="The group of the messages.")] = None,
+    priority: Annotated[
+        int, typer.Option(metavar="N", help="The priority of the messages; lower numbers go first.")
+    ] = 0,
+    missed: Annotated[Missed, typer.Option(help="What to do with ticks that no worker pushed in time.")] = "once",
+    grace: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How late a tick may be before it counts as missed.")
+    ] = 60.0,
     create: Create = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a schedule, or declare the one of that name anew; say one of --cron, --every and --daily."""
+    """Add a schedule, or replace the one with that name. Give exactly one of --cron, --every and --daily."""
     with connected(url, prefix, schema) as database:
         queue_in(database, queue, create)
+        record(database, "schedule add", queue, schedule=name, cron=cron, every=every, daily=daily)
         schedule = database.schedule(
             name,
             queue=queue,
-            payload=json_of("JSON", payload),
+            payload=json_of("the payload", payload),
             cron=cron,
             every=None if every is None else span("--every", every),
             daily=daily or None,
@@ -102,8 +112,9 @@ def add(
 
 @commands.command("remove")
 def remove(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Remove a schedule; the messages that it has pushed stay."""
+    """Remove a schedule; messages that it has pushed stay."""
     with connected(url, prefix, schema) as database:
+        record(database, "schedule remove", schedule=name)
         if not database.unschedule(name):
             raise _unknown(database, name)
     if as_json:
@@ -112,25 +123,63 @@ def remove(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None,
         tell(f"removed {name}")
 
 
+@commands.command("pause")
+def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
+    """Let a schedule tick no more until it is resumed, also if a program declares it again."""
+    with connected(url, prefix, schema) as database:
+        record(database, "schedule pause", schedule=name)
+        _require(database, name)
+        changed = database.pause_schedule(name)
+    if as_json:
+        print_json({"paused": True, "changed": changed})
+    else:
+        tell(f"{name} is paused" if changed else f"{name} was paused before")
+
+
+@commands.command("resume")
+def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
+    """Let a paused schedule tick again, from now on."""
+    with connected(url, prefix, schema) as database:
+        record(database, "schedule resume", schedule=name)
+        _require(database, name)
+        changed = database.resume_schedule(name)
+        next_at = _require(database, name).next_at
+    if as_json:
+        print_json({"paused": False, "changed": changed})
+    else:
+        tell(f"{name} ticks next at {_shown(next_at)} UTC" if changed else f"{name} was not paused")
+
+
+@commands.command("push")
+def push(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
+    """Push the message of a schedule now, besides its ticks."""
+    with connected(url, prefix, schema) as database:
+        record(database, "schedule push", schedule=name)
+        queue = _require(database, name).queue
+        pushed = database.push_scheduled(name)
+    if as_json:
+        print_json({"id": pushed.id, "queue": queue})
+    else:
+        tell(f"pushed message {pushed.id} to {queue}")
+
+
 @commands.command("next")
 def next_ticks(
     url: Url,
     name: Name,
-    count: Annotated[int, typer.Option(min=1, max=MOST_TICKS, help="How many.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=MOST_TICKS, help="How many ticks to show.")] = 5,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the next ticks of a schedule, in UTC and in its own time zone."""
     with connected(url, prefix, schema) as database:
-        found = [schedule for schedule in database.schedules() if schedule.name == name]
-        if not found:
-            raise _unknown(database, name)
-    ticks, zone = found[0].ticks(count), ZoneInfo(found[0].zone or "UTC")
+        found = _require(database, name)
+    ticks, zone = found.ticks(count), ZoneInfo(found.zone or "UTC")
     if as_json:
         print_json([tick.astimezone(zone).isoformat() for tick in ticks])
     elif not ticks:
-        tell(f"{name} ticks no more")
+        tell(f"{name} will not tick again")
     else:
         rows = [(_shown(tick), f"{tick.astimezone(zone):%a %Y-%m-%d %H:%M:%S %z}") for tick in ticks]
         print_table(("UTC", zone.key), rows)
@@ -142,7 +191,7 @@ def _row(schedule: Schedule) -> Sequence[Any]:
         schedule.queue,
         schedule.cron or (" ".join(schedule.daily) if schedule.daily else f"every {schedule.every}"),
         schedule.zone,
-        _shown(schedule.next_at),
+        "paused" if schedule.paused else _shown(schedule.next_at),
         _shown(schedule.last_at),
         schedule.missed,
         short(payload_text(schedule.payload)),
@@ -151,6 +200,14 @@ def _row(schedule: Schedule) -> Sequence[Any]:
 
 def _shown(moment: datetime | None) -> str:
     return "never" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _require(database: Database, name: str) -> Schedule:
+    """Return the schedule of this name; raise UnknownName with the nearest one if there is none."""
+    for schedule in database.schedules():
+        if schedule.name == name:
+            return schedule
+    raise _unknown(database, name)
 
 
 def _unknown(database: Database, name: str) -> UnknownName:

@@ -1,4 +1,4 @@
-"""Commands about the tables."""
+"""Commands for the tables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duerow.cli.output import print_json, tell
 from duerow.errors import ConfigurationError
 
 Role = Annotated[
-    str | None, typer.Option(metavar="NAME", help="What that role is called; without, the prefix and this word.")
+    str | None, typer.Option(metavar="NAME", help="The name of this role; default: the prefix and this word.")
 ]
 
 
 def migrate(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Create the tables, or bring them up to this version; safe to run again and again."""
+    """Create the tables, or update them to this version; safe to repeat."""
     with closing(unchecked(url, prefix, schema)) as database:
         made = database.migrate()
     if as_json:
@@ -28,7 +28,9 @@ def migrate(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: A
 
 def sql(
     url: Url,
-    roles: Annotated[bool, typer.Option("--roles", help="The SQL that grants roles their rights instead.")] = False,
+    roles: Annotated[
+        bool, typer.Option("--roles", help="Print the SQL that grants roles their rights instead.")
+    ] = False,
     producer: Role = None,
     consumer: Role = None,
     operator: Role = None,
@@ -37,11 +39,11 @@ def sql(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the SQL that creates the tables, or grants rights on them, for whoever may run it; nothing is changed."""
+    """Print the SQL that creates the tables or grants rights on them, for a DBA to run. Changes nothing."""
     names = {"producer": producer, "consumer": consumer, "operator": operator, "reader": reader}
     named = next((role for role, name in names.items() if name is not None), None)
     if named is not None and not roles:
-        raise ConfigurationError(f"--{named} names a role, for which --roles is missing")
+        raise ConfigurationError(f"--{named} names a role, so it also needs --roles")
     with closing(unchecked(url, prefix, schema)) as database:
         text = database.roles_sql(**names) if roles else database.migration_sql()
     if as_json:

@@ -1,4 +1,4 @@
-"""The command that works on queues."""
+"""The command that runs workers."""
 
 from __future__ import annotations
 
@@ -6,30 +6,42 @@ import asyncio
 import importlib
 import logging
 import os
+import pkgutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
 from duerow import aio
 from duerow.cli.options import PREFIX, AsJson, MaybeUrl, Prefix, Schema, connected, encryption, span
-from duerow.cli.output import harmless_json, printable
+from duerow.cli.output import printable
+from duerow.cli.reload import run_again, without_reload
 from duerow.cli.workers import Until, application, handle_of, like, run_all, worker_of
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.sync.directory import nearest
+from duerow.telemetry.liveness import HealthFile, reported, systemd_of
+from duerow.telemetry.log import JsonFormatter
+from duerow.telemetry.probes import prepare, probed
+from duerow.telemetry.startup import start
 from duerow.worker.run import is_async
 
 LEFT: Final = 3
-"""The exit code when a run has ended and left messages of kinds that it does not know."""
+"""The exit code of a run that left messages of kinds that it does not know."""
 
 LOG: Final = logging.getLogger("duerow.worker")
+
+
+class Probes(NamedTuple):
+    """How the process tells whether it is well: at a host and a port, and by a file, if at any."""
+
+    place: tuple[str, int] | None
+    file: Path | None
 
 
 def work(
@@ -37,46 +49,79 @@ def work(
         str,
         typer.Argument(
             metavar="MODULE:NAME",
-            help="A queue with a handler, a worker, or what has several; or a function, called with each message of "
-            "the queues. Found from this folder as well.",
+            help="A queue with a handler, a worker, or several of these; or a function to call with each message of "
+            "the given queues. This folder is searched too.",
         ),
     ],
     queues: Annotated[
-        list[str] | None, typer.Argument(metavar="QUEUE...", help="The queues to work on, if NAME is a function.")
+        list[str] | None,
+        typer.Argument(metavar="QUEUE...", help="The queues, if NAME is a function to call with each message."),
     ] = None,
     url: MaybeUrl = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Handlers that run at once on each queue. Default: 1.")
+        int | None, typer.Option(metavar="N", min=1, help="How many handlers run at once for each queue. Default: 1.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Messages in one claim and in one settlement. Default: 100.")
+        int | None, typer.Option(metavar="N", min=1, help="How many messages to claim or settle at once. Default: 100.")
     ] = None,
     lease: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Seconds that a claim lasts unless it is extended. Default: the queue's."),
+        typer.Option(
+            metavar="SECONDS", min=0.001, help="How long a claim lasts unless it is extended. Default: the queue's."
+        ),
     ] = None,
     heartbeat: Annotated[
         float | None,
         typer.Option(
-            min=0.001, help="Seconds between two extensions, which tell whether a message was lost. Default: lease / 3."
+            metavar="SECONDS",
+            min=0.001,
+            help="How often to extend leases, which also notices lost ones. Default: lease / 3.",
         ),
     ] = None,
     payload: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:TYPE", help="The declared type of their payloads. Default: the queue's."),
+        typer.Option(metavar="MODULE:TYPE", help="The type of the payloads. Default: the queue's."),
     ] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds that a handler may take.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0.001, help="How long a handler may take.")
+    ] = None,
     until: Annotated[
         Literal["idle", "empty"] | None,
-        typer.Option(help="End when nothing is due now (idle), or nothing will be (empty). Default: at SIGTERM."),
+        typer.Option(help="End when nothing is due (idle) or nothing will become due (empty). Default: at SIGTERM."),
     ] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
+    log_format: Annotated[
+        Literal["text", "json"], typer.Option("--log-format", help="Log lines for people, or objects for programs.")
+    ] = "text",
+    health_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65_535, help="Answer /healthz, /readyz and /metrics on this port, for probes."),
+    ] = None,
+    health_host: Annotated[
+        str, typer.Option(metavar="HOST", help="The address of that port. Default: all of this machine.")
+    ] = "0.0.0.0",  # noqa: S104 - probes come from elsewhere, and are told nothing secret
+    health_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", dir_okay=False, help="Write this file every 5 s while the workers are alive, for probes."
+        ),
+    ] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Start again when a Python file in this folder changes.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also log each message that is done.")] = False,
 ) -> None:
-    """Work on queues until SIGTERM or Ctrl-C; log what happens on standard error."""
-    log_to_stderr(as_json, verbose)
+    """Run workers until SIGTERM or Ctrl-C. They log to standard error."""
+    if reload:
+        run_again(without_reload(sys.argv[1:]))
+        return
+    log_to_stderr(as_json or log_format == "json", verbose)
+    start()
+    probes = Probes(None if health_port is None else (health_host, health_port), health_file)
+    if probes.place is not None:
+        prepare()
     found = find_named(what, "function" if queues else "queue, worker or function", "shop.mail:mail")
     spans = {"lease": lease, "heartbeat": heartbeat, "timeout": timeout}
     options: dict[str, Any] = {
@@ -88,29 +133,28 @@ def work(
     declared = None if payload is None else find_type(payload)
     if not queues:
         if declared is not None:
-            raise ConfigurationError(f"--payload goes with a function and its queues; say it where {what} is made")
-        asyncio.run(_run_application(found, what, options, until))
+            raise ConfigurationError(f"--payload is for a function and its queues; set the type where {what} is made")
+        asyncio.run(_run_application(found, what, options, until, probes))
         return
     if not callable(found) or isinstance(found, type):
-        raise ConfigurationError(f"{what} is {found!r:.80}, which is no function: leave the queues out, or name one")
+        raise ConfigurationError(f"{what} is {shown(found)}, not a function: leave the queues out, or name a function")
     if url is None:
-        raise ConfigurationError("say in which database the queues are: --db URL, or DUEROW_URL in the environment")
+        raise ConfigurationError("name the database of the queues: give --db URL or set DUEROW_URL")
     place = _Place(url, prefix, schema)
-    asyncio.run(
-        _run_function(place, found, what.partition(":")[0], list(dict.fromkeys(queues)), declared, options, until)
-    )
+    names = list(dict.fromkeys(queues))
+    asyncio.run(_run_function(place, found, what.partition(":")[0], names, declared, options, until, probes))
 
 
 class _Place(NamedTuple):
-    """Which database, and which tables of it."""
+    """A database and the tables in it."""
 
     url: str
     prefix: str
     schema: str | None
 
 
-async def _run_application(found: Any, what: str, options: Mapping[str, Any], until: Until) -> None:
-    _told(await _worked(await application(found, what, options), until), until)
+async def _run_application(found: Any, what: str, options: Mapping[str, Any], until: Until, probes: Probes) -> None:
+    _told(await _worked(await application(found, what, options), until, probes), until)
 
 
 async def _run_function(
@@ -121,8 +165,9 @@ async def _run_function(
     payload: type[Any] | None,
     options: Mapping[str, Any],
     until: Until,
+    probes: Probes,
 ) -> None:
-    """Have a function handle the messages of queues, by the handles that its module has of them if it has any."""
+    """Let a function handle the messages of queues, with the settings of the module's own queue objects if any."""
     handles = {name: handle_of(module, name) for name in queues}
     unseen = [name for name, handle in handles.items() if handle is None]
     if is_async(function):
@@ -138,7 +183,7 @@ async def _run_function(
             strange = [name for name in queues if not await awaited.knows_queue(name)]
             _tell_unknown(strange, await awaited.known_queues() if strange else ())
             _tell_defaults(unseen, [one.name for one in await awaited.definitions() if one.definition], module)
-            left = await _worked([worker_of(queue, function, options) for queue in made.values()], until)
+            left = await _worked([worker_of(queue, function, options) for queue in made.values()], until, probes)
     else:
         with connected(*place) as database:
             both = {
@@ -148,62 +193,66 @@ async def _run_function(
             strange = [name for name in queues if not database.knows_queue(name)]
             _tell_unknown(strange, database.known_queues() if strange else ())
             _tell_defaults(unseen, [one.name for one in database.definitions() if one.definition], module)
-            left = await _worked([worker_of(queue, function, options) for queue in both.values()], until)
+            left = await _worked([worker_of(queue, function, options) for queue in both.values()], until, probes)
     _told(left, until)
 
 
 def _tell_unknown(strange: Sequence[str], known: Sequence[str]) -> None:
-    """Log which of the queues the database knows nothing of: a worker may be there first, or a name is mistyped."""
+    """Log which queues the database does not know: the worker may be the first to use one, or the name is mistyped."""
     for name in strange:
         meant = nearest(name, known)
         hint = f"; did you mean {meant!r}?" if meant else ""
-        LOG.warning("the database knows no queue %r yet, and this worker waits for its first message%s", name, hint)
+        LOG.warning("the database has no queue %r yet; this worker waits for its first message%s", name, hint)
 
 
 def _tell_defaults(unseen: Sequence[str], declared: Sequence[str], module: str) -> None:
-    """Log which queues are worked on by the defaults, since nobody says anything else."""
+    """Log which queues get the default settings, because neither the program nor the database defines them."""
     for name in sorted(set(unseen) - set(declared)):
         LOG.warning(
-            "queue %s is worked on with the default retry policy and without dead letters: neither module %s nor the "
-            "database says otherwise. If the program does elsewhere, name its queue, duerow worker MODULE:QUEUE, or "
-            "call its declare()",
+            "queue %s has the default retry policy and no dead-letter queue here: neither module %s nor the database "
+            "defines it. If another module does, run duerow worker MODULE:QUEUE with its queue, or call declare() on "
+            "that queue",
             name,
             module,
         )
 
 
-async def _worked(workers: Sequence[Any], until: Until) -> bool:
-    """Run workers; return whether they left messages of kinds that they do not know."""
-    await run_all(workers, until)
+async def _worked(workers: Sequence[Any], until: Until, probes: Probes) -> bool:
+    """Run workers; return whether they left messages of unknown kinds."""
+    reporters = [HealthFile(probes.file)] if probes.file else []
+    systemd = systemd_of(os.environ)
+    with probed(workers, probes.place), reported(workers, [*reporters, *([systemd] if systemd else [])]):
+        await run_all(workers, until)
     return any(worker.unknown for worker in workers)
 
 
 def _told(left: bool, until: Until) -> None:
     if left and until is not None:
-        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
+        raise typer.Exit(LEFT)  # the log names the kinds and their queues
 
 
 def find_type(name: str) -> type[Any]:
-    """Return the type for MODULE:TYPE, from this folder or from what is installed.
+    """Return the type for MODULE:TYPE, from this folder or an installed package.
 
     Raises:
         ConfigurationError: there is no such module or type.
     """
     found = find_named(name, "type", "shop.orders:Order")
     if not isinstance(found, type):
-        raise ConfigurationError(f"{name} is {found!r:.80}, which is no type")
+        raise ConfigurationError(f"{name} is {shown(found)}, which is not a type")
     return found
 
 
 def find_named(name: str, what: str, example: str) -> Any:
-    """Return what MODULE:NAME names, from this folder or from what is installed.
+    """Return the object for MODULE:NAME, from this folder or an installed package.
 
     Raises:
-        ConfigurationError: there is no such module, or nothing of that name in it.
+        ConfigurationError: there is no such module, or it has no such name; the error suggests the most similar one.
     """
     module_name, colon, path = name.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module_name.split("."), *path.split("."))):
-        raise ConfigurationError(f"{name!r} names no {what}; write MODULE:{what.upper()}, such as {example}")
+        form = what.upper() if what.isidentifier() else "NAME"
+        raise ConfigurationError(f"{name!r} does not name a {what}; write MODULE:{form}, such as {example}")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -212,34 +261,51 @@ def find_named(name: str, what: str, example: str) -> Any:
         if error.name and module_name.split(".")[0] != error.name.split(".")[0]:
             raise _broken(module_name, error) from error  # the module is there, but lacks something itself
         raise ConfigurationError(
-            f"there is no module {module_name!r} in this folder or among what is installed"
+            f"there is no module {module_name!r} in this folder or among the installed packages"
+            + _meant(module_name, _modules_beside(module_name))
         ) from error
     except Exception as error:
         raise _broken(module_name, error) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(f"module {module_name!r} has no {what} {path!r}")
+            raise ConfigurationError(f"module {module_name!r} has no {what} {path!r}{_meant(part, dir(found))}")
         found = getattr(found, part)
     return found
 
 
+def _meant(name: str, names: Iterable[str]) -> str:
+    """Return the end of an error about an unknown name: the most similar name, if there is one."""
+    similar = nearest(name, names)
+    return f"; did you mean {similar!r}?" if similar else ""
+
+
+def _modules_beside(name: str) -> list[str]:
+    """Return the modules in the package of a missing module, or those at the top level."""
+    package, _, _ = name.rpartition(".")
+    parent = sys.modules.get(package)
+    if package and parent is None:
+        return []
+    path = getattr(parent, "__path__", []) if package else None
+    return [f"{package}.{one.name}" if package else one.name for one in pkgutil.iter_modules(path)]
+
+
 def _broken(module: str, error: Exception) -> ConfigurationError:
-    """Return the error for a module that fails when it is imported: where it does, and with what."""
+    """Return the error for a module that cannot be imported, with the error inside it and its line."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{last.filename}, line {last.lineno}"
     if isinstance(error, SyntaxError) and error.filename:
         where = f"{error.filename}, line {error.lineno}"
-    return ConfigurationError(f"module {module!r} cannot be imported, {type(error).__name__}: {error} ({where})")
+    return ConfigurationError(f"module {module!r} cannot be imported: {type(error).__name__}: {error} ({where})")
 
 
 def log_to_stderr(as_json: bool, verbose: bool) -> None:
-    """Log what workers do on standard error: as lines of JSON, in columns on a terminal, else one line an event.
+    """Log what workers do to standard error: as JSON lines, in columns on a terminal, or as one plain line per event.
 
-    In a journal or a file nothing is broken at the width of a screen, so that what is looked for can be found.
+    Lines in a journal or a file are not wrapped, so that they can be searched.
     """
     handler: logging.Handler = logging.StreamHandler()
     if as_json:
-        handler.setFormatter(_JsonLines())
+        handler.setFormatter(JsonFormatter())
     elif sys.stderr.isatty():
         handler = RichHandler(console=Console(stderr=True), show_path=False, log_time_format="%Y-%m-%d %H:%M:%S")
         handler.setFormatter(_Legible("%(message)s"))
@@ -248,33 +314,12 @@ def log_to_stderr(as_json: bool, verbose: bool) -> None:
         lines.converter = time.gmtime
         handler.setFormatter(lines)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # The level of duerow's own events alone: what libraries trace is not what was asked for.
+    # Only duerow's own events: --verbose does not ask for the debug lines of other libraries.
     logging.getLogger("duerow").setLevel(logging.DEBUG if verbose else logging.INFO)
 
 
 class _Legible(logging.Formatter):
-    """Lines for people, in which text of the users' does not steer the terminal."""
+    """Lines for people, with escapes for everything that could control the terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(map(printable, super().format(record).expandtabs().split("\n")))
-
-
-class _JsonLines(logging.Formatter):
-    """Each log line as an object: when, how important, what, and the values that it speaks of."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        more = {name: value for name, value in vars(record).items() if name not in _COMMON}
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            **more,
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return harmless_json(msgspec.json.encode(line, enc_hook=str).decode())
-
-
-_COMMON: Final = {*vars(logging.makeLogRecord({})), "message", "asctime"}
-"""What every record has; the rest are the values given with it."""

@@ -1,4 +1,4 @@
-"""What `duerow worker` works with: workers, and what they are made of."""
+"""How `duerow worker` turns an object of the user's program into workers, and runs them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from duerow import aio
 from duerow.aio.database import Database as AwaitedDatabase
 from duerow.aio.queue import Queue as AwaitedQueue
 from duerow.aio.stations import PipelineWorker as AwaitedPipelineWorker
-from duerow.errors import ConfigurationError
+from duerow.aio.tasks import Tasks as AwaitedTasks
+from duerow.errors import ConfigurationError, shown
 from duerow.queue.definition import differences, indexed_again
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue
 from duerow.sync.stations import PipelineWorker
+from duerow.sync.tasks import Tasks
 from duerow.sync.worker import Worker
 from duerow.worker.several_queues import Entities
 from duerow.worker.signals import signals_of_thread, stopped_in_loop_by
@@ -26,58 +28,61 @@ from duerow.worker.signals import signals_of_thread, stopped_in_loop_by
 AWAITED: Final = (aio.Worker, AwaitedPipelineWorker)
 WORKERS: Final = (Worker, PipelineWorker, *AWAITED)
 QUEUES: Final = (Queue, AwaitedQueue)
+TASKS: Final = (Tasks, AwaitedTasks)
 
 Until = Literal["idle", "empty"] | None
 
 
 async def application(found: Any, name: str, options: Mapping[str, Any]) -> list[Any]:
-    """Return the workers that something of a program stands for.
+    """Return the workers for an object of a program.
 
     Args:
-        found: a worker, a queue or a database with handlers, a list of those, or a function that returns one of them.
-        name: how it was named, for errors.
-        options: what workers are made with besides, if they are made here.
+        found: tasks, a worker, a queue or a database with handlers, a list of those, or a function that returns one.
+        name: its name on the command line, for errors.
+        options: further options of workers that are made here.
 
     Raises:
-        ConfigurationError: it is none of these, has no handler, or is a worker already and options are given.
+        ConfigurationError: it is none of these, it has no handler, or it is a worker and there are options.
     """
     if isinstance(found, list | tuple):
         return [worker for one in found for worker in await application(one, name, options)]
     if isinstance(found, WORKERS):
         if options:
-            raise ConfigurationError(
-                f"{name} is a worker, made with options of its own: leave out --{', --'.join(options)}"
-            )
+            raise ConfigurationError(f"{name} is a worker and has its own options: leave out --{', --'.join(options)}")
         return [found]
     if isinstance(found, Database | AwaitedDatabase):
         queues = list(found.handled.values())
         if not queues:
-            raise ConfigurationError(f"{name} is a database, none of whose queues has a handler: {_HANDLER}")
+            raise ConfigurationError(f"{name} is a database, and none of its queues has a handler: {_HANDLER}")
         return [_handled(queue, name, options) for queue in queues]
+    if isinstance(found, TASKS):
+        return [found.worker(**options)]
     if isinstance(found, QUEUES):
         return [_handled(found, name, options)]
     if isinstance(found, Entities):
-        raise ConfigurationError(f"{name} is a queue of rows: name a worker of it, Worker({name.partition(':')[2]}, …)")
+        raise ConfigurationError(
+            f"{name} is an EntityQueue: name a worker of it instead, made with Worker({name.partition(':')[2]}, …)"
+        )
     if callable(found) and not isinstance(found, type) and not _takes_something(found):
         made = found()
         return await application(await made if inspect.isawaitable(made) else made, f"what {name} returned", options)
     if callable(found) and not isinstance(found, type):
-        raise ConfigurationError(f"{name} is a handler: name the queues as well, such as duerow worker {name} mail")
+        raise ConfigurationError(f"{name} is a handler: name its queues too, as in duerow worker {name} mail")
     raise ConfigurationError(
-        f"{name} is {found!r:.80}; name a function and its queues, or a queue with a handler, a worker, a database "
-        "whose queues have handlers, a list of those, or a function that returns one"
+        f"{name} is {shown(found)}; name a function and its queues, or tasks, a queue with a handler, a worker, a "
+        "database whose queues have handlers, a list of those, or a function that returns one"
     )
 
 
 def handle_of(module: str, queue: str) -> Any:
-    """Return the handle that a program has of a queue, whichever face it is of; None if none is to be seen.
+    """Return the program's own object for a queue, blocking or async; None: it has none at the top level of a module.
 
     Args:
-        module: the module that has the handler; if it has no handle at its top level, all that it has loaded are asked.
+        module: the module that has the handler; if it has no object for the queue, all loaded modules are searched.
         queue: the queue's name.
 
     Raises:
-        ConfigurationError: there are several that differ.
+        ConfigurationError: there are several, and they differ.
     """
     handles = _handles(sys.modules[module], queue)
     if not handles:
@@ -89,20 +94,20 @@ def handle_of(module: str, queue: str) -> Any:
             unlike.append(f"payload: {first.payload!r}, {other.payload!r}")
         if unlike:
             raise ConfigurationError(
-                f"the program has handles of the queue {queue!r} that differ in {'; '.join(unlike)}: give the one that "
-                "is meant a handler and name it, duerow worker MODULE:QUEUE"
+                f"the program defines queue {queue!r} more than once, and the definitions differ in "
+                f"{'; '.join(unlike)}. Give the right one a handler and run duerow worker MODULE:QUEUE"
             )
     return handles[0] if handles else None
 
 
 def _handles(module: Any, queue: str) -> list[Any]:
-    """Return the handles of a queue at the top level of a module; types are compared, for proxies may act on a look."""
+    """Return a module's top-level objects for a queue. Compares types, since looking at a proxy may make it act."""
     named = list(getattr(module, "__dict__", {}).values())
     return [one for one in named if issubclass(type(one), QUEUES) and one.name == queue]
 
 
 def like(handle: Any, database: Any, payload: type[Any] | None) -> Any:
-    """Return a queue of this database on the terms of a handle, of whichever face; with a type of its own if given."""
+    """Return a queue of this database with the settings of the program's own queue object, and `payload` if given."""
     return database.queue(
         handle.name,
         lease=handle.lease,
@@ -118,12 +123,12 @@ def like(handle: Any, database: Any, payload: type[Any] | None) -> Any:
 
 
 def worker_of(queue: Any, handler: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """Return a worker of a queue, of the queue's face."""
+    """Return a worker for a queue, async if the queue is."""
     return (aio.Worker if isinstance(queue, AwaitedQueue) else Worker)(queue, handler, **options)
 
 
 async def run_all(workers: Sequence[Any], until: Until) -> None:
-    """Run workers until all have ended, blocking ones in threads; if one fails, stop the others and raise its error."""
+    """Run workers until all have ended, blocking ones in threads. If one fails, stop the others and raise its error."""
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(len(workers), "duerow") as threads:
         running: list[asyncio.Future[None]] = [
@@ -148,7 +153,7 @@ def _stop(workers: Sequence[Any]) -> None:
 
 def _handled(queue: Any, name: str, options: Mapping[str, Any]) -> Any:
     if queue.handled_by is None:
-        raise ConfigurationError(f"{name} is the queue {queue.name!r}, which has no handler: {_HANDLER}")
+        raise ConfigurationError(f"{name} is queue {queue.name!r}, which has no handler: {_HANDLER}")
     return worker_of(queue, queue.handled_by.function, {**queue.handled_by.options, **options})
 
 
@@ -158,11 +163,11 @@ def _takes_something(function: Callable[..., Any]) -> bool:
         inspect.signature(function).bind()
     except TypeError:
         return True
-    except ValueError:  # some of C have no signature
+    except ValueError:  # some functions written in C have no signature
         return False
     return False
 
 
 _HANDLER: Final = (
-    "write @QUEUE.handler above the function, or name the function and the queue, duerow worker MODULE:FUNCTION QUEUE"
+    "put @QUEUE.handler above the function, or name the function and the queue: duerow worker MODULE:FUNCTION QUEUE"
 )

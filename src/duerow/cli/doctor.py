@@ -1,0 +1,43 @@
+"""The command that looks for what goes wrong."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated, Final
+
+import typer
+
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, span, unchecked
+from duerow.cli.output import print_json, tell
+from duerow.doctor.examination import PATIENCE, examine
+
+WARNINGS: Final = 6
+ERRORS: Final = 7
+
+
+def doctor(
+    url: Url,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How long a transaction may be open, or a message due with nobody to take it, before it counts.",
+        ),
+    ] = PATIENCE.total_seconds(),
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for what goes wrong in practice, and say what to do. Exit code 6: warnings, 7: errors."""
+    with closing(unchecked(url, prefix, schema)) as database:
+        found = examine(database, patience=span("--patience", patience))
+    if as_json:
+        print_json(found)
+    else:
+        tell("\n".join(map(str, found)) or "nothing is wrong")
+    worst = {one.severity for one in found}
+    if "error" in worst:
+        raise typer.Exit(ERRORS)
+    if "warning" in worst:
+        raise typer.Exit(WARNINGS)

@@ -1,0 +1,62 @@
+"""The examples in the help of commands; a test reads each as a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
+    "init": ("duerow init shop", "duerow init shop --db postgresql://app@localhost/shop"),
+    "migrate": ("duerow migrate --db sqlite:///app.db", "DUEROW_URL=postgresql://app@host/shop duerow migrate"),
+    "sql": ("duerow sql --db postgresql://app@host/shop", "duerow sql --roles --db postgresql://app@host/shop"),
+    "stats": ("duerow stats", "duerow stats mail --exact", "duerow stats --json"),
+    "minutes": ("duerow minutes mail",),
+    "queues": ("duerow queues", "duerow queues mail --json"),
+    "declare": ("duerow declare shop.mail:mail --dry-run", "duerow declare shop.app:db"),
+    "workers": ("duerow workers", "duerow workers mail"),
+    "push": (
+        """duerow push mail '{"to": "ana@example.org"}' --key welcome-ana""",
+        "duerow push reports null --delay 3600 --create",
+        "echo '[1, 2]' | duerow push numbers -",
+    ),
+    "list": ("duerow list mail --status dead", "duerow list mail --limit 100 --after 4711 --json"),
+    "find": (
+        "duerow find mail \"payload.to like '%@example.org' and attempts > 2\"",
+        "duerow find mail --order -due_at --limit 5",
+        "duerow find mail --count --by payload.companyId",
+    ),
+    "show": ("duerow show mail 17", "duerow show mail --key welcome-ana"),
+    "why": ("duerow why mail 17", "duerow why mail"),
+    "edit": ("""duerow edit mail --id 17 --patch '{"to": "bo@example.org"}'""",),
+    "reschedule": ("duerow reschedule mail --id 17 --delay 60", "duerow reschedule mail --where 'id < 100' --stop"),
+    "reprioritise": (
+        "duerow reprioritise mail 5 --id 17",
+        "duerow reprioritise mail --where \"key like 'vip-%'\" -- -5",
+    ),
+    "remove": ("duerow remove mail --where 'payload.test = true' --dry-run", "duerow remove mail --id 17"),
+    "cancel": ("duerow cancel mail --id 17", "duerow cancel mail --where 'payload.test = true' --dry-run"),
+    "requeue": ("duerow requeue mail --where \"status = 'dead'\"", "duerow requeue mail --id 17"),
+    "transfer": (
+        "duerow transfer mail --where 'payload.test = true' --to later --dry-run",
+        "duerow transfer mail --id 17 --to later",
+    ),
+    "pause": ("duerow pause mail",),
+    "resume": ("duerow resume mail",),
+    "drain": ("duerow drain mail --timeout 60", "duerow drain mail --no-wait"),
+    "purge": ("duerow purge mail --confirm mail",),
+    "redrive": ("duerow redrive mail --dry-run", "duerow redrive mail --rate 10 --limit 1000"),
+    "copy": ("duerow copy mail --into postgresql://app@host/shop",),
+    "history": ("duerow history mail", "duerow history mail --id 17"),
+    "replay": ("duerow replay mail --id 17",),
+    "doctor": ("duerow doctor", "duerow doctor --json"),
+    "maintain": ("duerow maintain",),
+    "worker": (
+        "duerow worker shop.mail:mail --concurrency 8",
+        "duerow worker shop.app:db --reload",
+        "duerow worker shop.mail:send mail newsletters --until empty",
+        "duerow worker shop.mail:mail --health-port 8080 --log-format json",
+    ),
+    "shell": ("duerow shell", "duerow shell -c 'print(db.queue(\"mail\").stats())'"),
+    "audit": ("duerow audit --queue mail", "duerow audit \"payload.action = 'remove'\" --export"),
+}
+"""Command lines by the names of commands."""

@@ -1,0 +1,52 @@
+"""How help and usage errors look: framed and as wide as the terminal; elsewhere plain lines, never wrapped."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final, Literal
+
+from typer.core import TyperCommand
+
+from duerow.cli.examples import EXAMPLES
+from duerow.cli.output import is_terminal
+
+_UNWRAPPED: Final = 10_000
+"""A width that no line reaches."""
+
+
+class Help:
+    """The part of a command that decides, when it runs, how help and usage errors look."""
+
+    rich_markup_mode: Literal["markdown", "rich"] | None
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line."""
+        self.rich_markup_mode = "rich" if is_terminal() and sys.stderr.isatty() else None
+        return super().main(*args, **extra)  # type: ignore[misc]
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the command line."""
+        if parent is None and self.rich_markup_mode is None:
+            extra.setdefault("terminal_width", _UNWRAPPED)
+        return super().make_context(info_name, args, parent, **extra)  # type: ignore[misc]
+
+
+class DocumentedCommand(TyperCommand):
+    """A command whose help ends with examples, one a line."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are: they are to be copied, so they are not wrapped."""
+        if self.epilog:
+            formatter.write("\n")
+            for line in self.epilog.split("\n\n"):
+                formatter.write(f"{line}\n")
+
+
+def epilog(name: str) -> str | None:
+    """Return the end of a command's help, as paragraphs: its examples."""
+    examples = EXAMPLES.get(name)
+    return None if examples is None else "\n\n".join(["Examples:", *(f"  {one}" for one in examples)])
+
+
+class SingleCommand(Help, TyperCommand):
+    """A program of a single command."""
