@@ -382,9 +382,9 @@ def test_what_is_no_history_and_no_depth_is_refused_at_once(
 ) -> None:
     told = history(session, [turn(1, 1, "a")])
     waiting = still_there(session, [])
-    with pytest.raises(ConfigurationError, match="no frame of history: it lacks token, outcome"):
+    with pytest.raises(ConfigurationError, match="not a frame of history: it lacks token, outcome"):
         analytics.times(waiting)
-    with pytest.raises(ConfigurationError, match="no frame of live messages: it lacks status"):
+    with pytest.raises(ConfigurationError, match="not a frame of live messages: it lacks status"):
         analytics.rates(told, told)
     for depth in (0, True, 1.5, "8"):
         with pytest.raises(ConfigurationError, match="depth is"):

@@ -20,6 +20,7 @@ from duerow.errors import StoreUnavailable
 from duerow.spark import read as reading
 from duerow.spark import runner, write
 from duerow.spark.batch import Batch
+from duerow.spark.consumer import TaskConsumer
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import SparkRun
 from duerow.spark.pickling import dumps
@@ -27,7 +28,7 @@ from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import frame_schema
 from duerow.spark.source import schema
 from duerow.spark.streams import StreamReader, stream_writer
-from duerow.spark.task import Access, TaskConsumer
+from duerow.spark.task import Access
 from duerow.spark.write import COLUMNS, Written, packed, read_written, write_task
 from duerow.store import Committed, Turn
 from duerow.testing.conformance.fixtures import Place
@@ -40,7 +41,7 @@ from tests.spark.test_stations import found, pushed
 COPIES, NUMBERS = 2, 200
 
 
-def lent(db: duerow.Database, station: Frame) -> Batch:
+def leased(db: duerow.Database, station: Frame) -> Batch:
     return Batch("claim", station.queue(db).bulk.lend(NUMBERS, consumer="claim"))
 
 
@@ -64,7 +65,7 @@ def test_of_two_live_copies_of_a_frames_task_each_message_has_what_one_of_them_m
 ) -> None:
     ids = pushed(db, "a", NUMBERS)
     station = Frame("a", print, "b", rowwise=True)
-    both = carried_out_twice(session, place, station, lent(db, station))
+    both = carried_out_twice(session, place, station, leased(db, station))
     assert [len(one.ids) for one in both] == [NUMBERS] * COPIES
     tallies = [(one.tally.settled, one.tally.refused) for one in both]
     assert [sum(counts) for counts in zip(*tallies, strict=True)] == [NUMBERS, NUMBERS * (COPIES - 1)], tallies
@@ -74,10 +75,10 @@ def test_of_two_live_copies_of_a_frames_task_each_message_has_what_one_of_them_m
     db.queue("b").purge("b")
     pushed(db, "a", NUMBERS)
     station = Frame("a", print, "b")
-    batch = lent(db, station)
+    batch = leased(db, station)
     both = carried_out_twice(session, place, station, batch)
     assert [one.entries for one in both] == [NUMBERS] * COPIES
-    turns = [Turn(receipt, Committed()) for receipt in batch.lent.receipts]
+    turns = [Turn(receipt, Committed()) for receipt in batch.leased.receipts]
     with ThreadPoolExecutor(COPIES) as threads:  # and two drivers, of which each names its own
         said = [*threads.map(lambda one: db.bulk.publish("batch", {one.part: one.entries}, turns, once="batch"), both)]
     assert sorted(one.repeated for one in said) == [False, True]
@@ -154,7 +155,7 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
 
     with duerow.connect(place.url, **place.settings) as db:
         station = Frame("b", print, "c", rowwise=True)
-        batch = lent(db, station)
+        batch = leased(db, station)
         reached = losing(db, "settle: committed")
         told = write.FrameWriting(
             Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch)
@@ -172,7 +173,7 @@ def test_a_batch_whose_publication_breaks_is_published_once(place: Place, point:
         station = Frame("a", print, "b", schema=SCHEMA)
         reached = losing(db, point, LOST if point.endswith("committed") else StoreUnavailable("gone"))
         job = FrameJob(SparkRun(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
-        batch = lent(db, station)
+        batch = leased(db, station)
         told = write.FrameWriting(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
         staged = write.BatchWriter(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
         job._publish([staged], batch, "x")
@@ -198,7 +199,7 @@ def test_a_batch_that_is_over_is_over_though_its_counts_cannot_be_written_now(
         with monkeypatch.context() as away:
             away.setattr(db, "write_counts", gone)
             job.round()
-        assert "its counts cannot be written now: the server restarts" in caplog.text
+        assert "cannot write its counts now: the server restarts" in caplog.text
 
 
 MARK = "only-the-executors-see-this"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import duerow
-from examples.library import findings, measuring, modules, twin
+from examples.library import findings, measures, modules, plain_loop
 from examples.library.command import app
 from examples.library.findings import Findings
 from examples.library.payloads import Piece
@@ -29,7 +29,7 @@ def test_a_dozen_modules_come_through_the_pipeline_as_a_plain_loop_has_them(
 
     assert done.exit_code == 0, done.output
     found = msgspec.json.decode(done.stdout, type=Findings)
-    assert found == twin.find(modules.names(PACKAGES))
+    assert found == plain_loop.find(modules.names(PACKAGES))
     assert {"json.decoder", "encodings.cp1251", "html.entities", "this"} <= found.entries.keys()
     assert found.entries["json"].brings > found.entries["json"].rounds > 1
     assert {"cp1250", "cp1251", "cp1252"} <= {place.module.rpartition(".")[2] for place in found.copied[0]}
@@ -44,14 +44,14 @@ def test_a_dozen_modules_come_through_the_pipeline_as_a_plain_loop_has_them(
 
 
 def test_what_is_there_twice_is_no_finding() -> None:
-    entries = list(twin.find(["this"]).entries.values())
+    entries = list(plain_loop.find(["this"]).entries.values())
     with pytest.raises(ValueError, match="this is there twice"):
         findings.gather(entries * 2, [])
 
 
 def test_functions_are_alike_if_only_their_names_differ() -> None:
     def shape(source: str) -> str:
-        return measuring.shape(Piece("m", "f", 1, 2, 2, source)).shape
+        return measures.shape(Piece("m", "f", 1, 2, 2, source)).shape
 
     one = shape('    def f(self, a: int) -> int:\n        """Doc."""\n        return len(a) + a')
     assert one == shape("def g(me, b):\n    return str(b) + b")

@@ -15,19 +15,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Message, Move, Pipeline, Relay, Sink, Switch, spark
+from duerow import Draft, Message, Move, Pipeline, Relay, Sink, Switch, backoff, spark
 from duerow.errors import StoreUnavailable
 from duerow.message import Failure
 from duerow.reservation import BareReservation
 from duerow.retry import fixed, limited
-from duerow.spark import task
+from duerow.spark import consumer as consumers
+from duerow.spark.consumer import TaskConsumer
 from duerow.spark.runner import Runner
-from duerow.spark.task import Access, TaskConsumer
+from duerow.spark.task import Access
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faults import fail_at, watch
-from duerow.worker import prefetch
-from duerow.worker.suspects import begin_with
+from duerow.worker.poison import begin_with
 from tests.spark.test_stations import found, pushed
 
 AT_ONCE = fixed(timedelta(0))
@@ -131,7 +131,7 @@ def test_a_slow_function_claims_less_and_gives_back_what_it_cannot_begin(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(task, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=None))
+    monkeypatch.setattr(consumers, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=None))
     attempts: list[int] = []
 
     def slow(message: Message) -> Any:
@@ -152,7 +152,7 @@ def test_a_busy_station_ends_its_turn_early_only_if_others_have_something_due(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(task, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=None))
+    monkeypatch.setattr(consumers, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=None))
 
     def slow(message: Message) -> Any:
         now[0] += 0.25
@@ -220,22 +220,22 @@ def test_the_driver_waits_for_the_database_as_long_as_the_tasks_do(
     monkeypatch: pytest.MonkeyPatch, failures: int, ends: bool
 ) -> None:
     waiting: Any = Waiting()
-    monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(backoff, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("next_due: before", StoreUnavailable("the server restarts"), times=failures))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         if ends:
             with pytest.raises(StoreUnavailable, match="the server restarts"):
                 driver.run("empty", waiting)
-            assert task.OUTAGE < waiting.now < task.OUTAGE + 5
+            assert consumers.OUTAGE < waiting.now < consumers.OUTAGE + 5
         else:
             assert driver.run("empty", waiting)["a"].claimed == 0
-            assert 1 < waiting.now < task.OUTAGE
+            assert 1 < waiting.now < consumers.OUTAGE
 
 
 def test_a_driver_that_waits_for_the_database_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: Any = Waiting(stopped_at=3.0)
-    monkeypatch.setattr(prefetch, "time", SimpleNamespace(monotonic=lambda: waiting.now))
+    monkeypatch.setattr(backoff, "time", SimpleNamespace(monotonic=lambda: waiting.now))
     with duerow.connect("memory://") as db:
         watch(db, fail_at("next_due: before", StoreUnavailable("gone"), times=10**6))
         driver = Runner(Pipeline("p", [Sink("a", print)]), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
@@ -253,15 +253,15 @@ def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_th
         db.queue("b").push("there")
         others = db.queue("b").reserve()
         assert others is not None
-        idle, moved = db.store.next_due, []
+        idle, moved = db.store.messages.next_due, []
 
-        def looked_at(queues: Sequence[str], until: timedelta) -> Any:
+        def looked_at(queues: Sequence[str], until: timedelta, kinds: Any = None) -> Any:
             if queues == ["b"] and not moved:  # "a" was looked at, and was empty
                 moved.append(True)
                 db.queue("b").move(others, "a", delay=minutes(1))
-            return idle(queues, until)
+            return idle(queues, until, kinds)
 
-        db.store.next_due = looked_at  # type: ignore[method-assign]
+        db.store.messages.next_due = looked_at  # type: ignore[method-assign]
         driver = Runner(Pipeline("p", stations), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]
         assert not driver._is_over("empty")
         assert moved

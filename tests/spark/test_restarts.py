@@ -15,12 +15,12 @@ import duerow
 from duerow import Draft, spark
 from duerow.testing.clock import seconds
 from duerow.testing.conformance.fixtures import Place
-from tests.crash.killing import LONGEST, Program
 from tests.crash.on_spark import STATIONS, check, pipeline
+from tests.crash.spark_kills import LONGEST, Program
 from tests.servers import postgresql
 from tests.servers.fixtures import provide
 
-NUMBERS = 600
+NUMBERS = 300
 
 
 @pytest.fixture

@@ -280,8 +280,8 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        ({"que": "orders"}, ConfigurationError, "no option que here; there are .*queue"),
-        ({"path": "orders"}, ConfigurationError, "take no path, not 'orders'"),
+        ({"que": "orders"}, ConfigurationError, "no option que here; the options are .*queue"),
+        ({"path": "orders"}, ConfigurationError, "take no path; got 'orders'"),
         ({"table": "done"}, ConfigurationError, "option table is one of live, dead, history, not 'done'"),
         ({"queue": "no spaces!"}, InvalidMessage, "a queue cannot be called 'no spaces!'"),
         ({"where": "payload.n ="}, InvalidCondition, "payload.n ="),
@@ -292,7 +292,7 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
         ({"limit": "9" * 5_000}, ConfigurationError, "limit is a number above zero, of at most 18 digits"),
         ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
         ({"partitions": "2", "limit": "5"}, ConfigurationError, "give limit or partitions"),
-        ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; there are id, token"),
+        ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; the columns are id, token"),
         ({"columns": "id,id"}, ConfigurationError, "names columns once each"),
         ({"urlenv": "X"}, ConfigurationError, "not by url and urlenv"),
     ],
@@ -313,10 +313,10 @@ def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypa
         ({"urlenv": "NOT_THERE"}, "no environment variable NOT_THERE"),
         ({"urlfile": str(tmp_path / "none")}, "cannot be read: No such file"),
         ({"url": "x", "keysenv": "NOT_THERE"}, "option keysenv: .* no environment variable NOT_THERE"),
-        ({"url": "x", "keysenv": "EMPTY"}, "option keysenv gives no key: it is empty"),
+        ({"url": "x", "keysenv": "EMPTY"}, "option keysenv is empty; give a key"),
         ({"url": "x", "keysenv": "EMPTY", "keysfile": "y"}, "one of the options keysenv and keysfile"),
-        ({"urlenv": "EMPTY"}, "option urlenv gives no URL: it is empty"),
-        ({"urlfile": str(tmp_path / "binary")}, "binary is no text"),
+        ({"urlenv": "EMPTY"}, "option urlenv is empty; it must give a URL"),
+        ({"urlfile": str(tmp_path / "binary")}, "binary is not text"),
     ):
         with pytest.raises(ConfigurationError, match=said):
             SourceOptions(given, ()).reach()

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
 import duerow
+from duerow import backoff
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, Conflict, DuplicateKey, InvalidMessage, QueueDraining, StagedLost
 from duerow.spark import conflict_retry, options, sink
@@ -186,7 +187,7 @@ def test_one_bad_row_ends_a_write_with_one_error_and_no_task_is_tried_again(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     rows = session.createDataFrame([("no json",), ("1",)], "payload string").repartition(1)
-    with pytest.raises(PySparkException, match="its payload is no JSON") as raised:
+    with pytest.raises(PySparkException, match="its payload is not valid JSON") as raised:
         save(rows, place, queue="orders")
     assert "Task 0 in stage" not in str(raised.value)  # as Spark says of one that failed as often as it may
     assert everything(db) == []
@@ -199,7 +200,9 @@ def test_atomic_writes_nothing_at_all_when_a_task_fails(
     rows = session.range(0, 30, numPartitions=2).select(
         F.when(F.col("id") == 29, F.lit("no json")).otherwise(F.col("id").cast("string")).alias("payload")
     )
-    with pytest.raises(PySparkException, match=r"no json.*cannot be pushed to queue 'orders': its payload is no JSON"):
+    with pytest.raises(
+        PySparkException, match=r"no json.*cannot be pushed to queue 'orders': its payload is not valid JSON"
+    ):
         save(rows, place, queue="orders", atomic="true")
     assert everything(db) == []
 
@@ -227,11 +230,11 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
     orders.pop()
     a_writer(place, "payload string, key string").write(batches(1, 2, key=["done", "new"]))
     assert payloads(orders) == [2]
-    with pytest.raises(InvalidMessage, match="'orders' remembers keys, which a write as a whole cannot ask"):
+    with pytest.raises(InvalidMessage, match="'orders' remembers keys, which an atomic write cannot check"):
         written(a_writer(place, "payload string, key string", atomic="true"), batches(1, key=["done"]))
     with pytest.raises(InvalidMessage, match="at most 10 are allowed"):
         written(a_writer(place), batches(10**12))
-    db.run(lambda: db.store.put_settings("orders", draining=True))
+    db.run(lambda: db.store.metadata.put_settings("orders", draining=True))
     options._database.cache_clear()  # who has a way to the queues already may hear of it a second later
     with pytest.raises(QueueDraining):
         a_writer(place).write(batches(3))
@@ -258,7 +261,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("payload string, key long", {}, "column key is text and not of type bigint: cast it"),
         ("payload string, priority double", {}, "column priority is a whole number and not"),
         ("payload string, headers map<string,date>", {}, "column headers is a map from text to"),
-        ("payload string", {"queue": None}, "say which queue to push to"),
+        ("payload string", {"queue": None}, "name the queue to push to"),
         ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate is one of ignore, replace"),
         ("payload string", {"partitions": "4"}, "no option partitions here"),
     ],
@@ -279,7 +282,7 @@ def test_a_row_that_cannot_be_pushed_is_named_and_nothing_of_its_partition_is(
         ("1", "", "orders", "a key has 1 to 255 characters"),
         ("1", "k", None, "it names no queue"),
         ("1", "k", "no spaces", "a queue cannot be called 'no spaces'"),
-        ("NaN", "k", "orders", "its payload is no JSON"),
+        ("NaN", "k", "orders", "its payload is not valid JSON"),
         ("123456789012345678901", "k", "orders", "beyond 64 bits"),
     ):
         rows = {"payload": ["0", payload], "key": ["first", key], "queue": ["orders", queue]}
@@ -312,7 +315,8 @@ def test_a_try_waits_until_what_a_killed_one_had_begun_is_undone(
         if point == "push: before" and now[0] < 70:
             raise Conflict("another transaction has it", waited=True)
 
-    monkeypatch.setattr(conflict_retry, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=pass_by))
+    for module in (backoff, conflict_retry):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=pass_by))
     monkeypatch.setattr(sink, "GATHERED", gathered)
     options._database.cache_clear()
     at(0, 1)

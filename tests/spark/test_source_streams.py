@@ -305,12 +305,12 @@ def test_in_foreach_batch_a_stream_goes_wherever_a_frame_can_and_its_messages_ar
 @pytest.mark.parametrize(
     ("columns", "given", "said"),
     [
-        ("payload string", {"to": "x"}, r"its column id \(bigint\) must reach the sink"),
-        ("id long, token string", {"to": "x"}, r"its column token \(bigint\)"),
-        ("id long, token long, total long", {"to": "x"}, "no use for column total"),
-        ("id long, token long, to string", {"to": "x"}, "say by one of"),
-        ("id long, token long", {"done": "false"}, "say by one of"),
-        ("id long, token long", {"to": "x", "queue": None}, "say which queue lent the messages"),
+        ("payload string", {"to": "x"}, r"their column id \(bigint\) must reach the sink"),
+        ("id long, token string", {"to": "x"}, r"their column token \(bigint\)"),
+        ("id long, token long, total long", {"to": "x"}, "unknown column total"),
+        ("id long, token long, to string", {"to": "x"}, "give exactly one of the option to"),
+        ("id long, token long", {"done": "false"}, "give exactly one of the option to"),
+        ("id long, token long", {"to": "x", "queue": None}, "name the queue that lent the messages"),
         ("id long, token long, payload date", {"to": "x"}, "payload is of type date"),
         ("id long, token long, payload string", {}, "has no column id, token, only"),
         ("payload string", {"atomic": "true"}, "no option atomic"),
@@ -326,10 +326,10 @@ def test_what_cannot_be_sent_on_is_said_before_anything_is(columns: str, given: 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"queue": None}, "say which by the option queue"),
-        ({"lease": "ten minutes"}, "option lease is a length of time such as 30s"),
-        ({"lease": "0s"}, "option lease is a length of time from 1ms to 365000d, not '0s'"),
-        ({"lease": "99999999999999d"}, "option lease is a length of time from 1ms"),
+        ({"queue": None}, "name it with the option queue"),
+        ({"lease": "ten minutes"}, "option lease is a time span such as 30s"),
+        ({"lease": "0s"}, "option lease is a time span from 1ms to 365000d, not '0s'"),
+        ({"lease": "99999999999999d"}, "option lease is a time span from 1ms"),
         ({"where": "payload.n = 1"}, "no option where here"),
     ],
 )
@@ -349,5 +349,5 @@ def test_batches_are_cut_by_number() -> None:
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_spark_says_that_a_stream_lacks_its_queue(session: SparkSession, place: Place, tmp_path: Path) -> None:
     found = session.readStream.format("duerow").options(**options_of(place)).load()
-    with pytest.raises(PySparkException, match="say which by the option queue"):
+    with pytest.raises(PySparkException, match="name it with the option queue"):
         run(found, place, tmp_path / "checkpoint", to="after", queue="orders")

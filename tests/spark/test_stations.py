@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from datetime import timedelta
@@ -11,10 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import duerow
-from duerow import Draft, Drop, Fork, Join, Message, Pipeline, Relay, Sink, Split, Switch, spark
+from duerow import Draft, Drop, Fork, Frame, Join, Message, Pipeline, Relay, Sink, Split, Switch, spark
 from duerow.errors import ConfigurationError
 from duerow.retry import fixed, limited
+from duerow.spark import runner
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.worker_harness import eventually
 
 AT_ONCE = fixed(timedelta(0))
 
@@ -187,6 +190,42 @@ def test_one_to_many_and_many_to_one_are_the_same_on_spark(
     assert [graph.name for graph in db.pipelines()] == ["parcels"]
 
 
+@pytest.mark.parametrize("kind", ["relay", "frame"])
+def test_a_run_follows_the_rate_that_an_operator_sets_and_takes_away(
+    session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(runner, "PRESENT", 0.1)
+    pushed(db, "a", 10)
+    db.queue("a").limit(rate=(3, timedelta(hours=1)))
+    station = (
+        Relay("a", lambda m: m.payload, "b") if kind == "relay" else Frame("a", lambda df: df, "b", schema="n int")
+    )
+    pipeline = Pipeline("p", [station], outputs=["b"])
+    done: list[spark.Tallies] = []
+    running = threading.Thread(
+        target=lambda: done.append(spark.run(pipeline, place.url, session, until="empty", **place.settings))
+    )
+    running.start()
+    eventually(lambda: db.queue("b").count() == 3)
+    assert db.queue("a").count() == 7
+    db.queue("a").limit()
+    running.join()
+    assert done[0]["a"].settled == 10
+
+
+def test_a_station_has_no_more_tasks_than_an_operator_allows(
+    session: SparkSession, place: Place, db: duerow.Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "duerow.spark")
+    pipeline = Pipeline("p", [Relay("a", lambda m: m.payload, to="b")], outputs=["b"])
+    for limit, tasks in ((None, 2), (1, 1), (5, 2)):
+        db.queue("a").limit(concurrency=limit)
+        pushed(db, "a", 10)
+        caplog.clear()
+        assert spark.step(pipeline, place.url, session, parallelism=2, **place.settings)["a"].settled == 10
+        assert f"'p': {tasks} tasks" in caplog.text
+
+
 def test_a_message_that_goes_round_too_often_is_buried_with_the_reason(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
@@ -285,3 +324,15 @@ def test_a_function_that_cannot_be_pickled_is_refused_by_the_station_that_has_it
     with pytest.raises(ConfigurationError, match="sink 'a': its function cannot be sent to the executors"):
         spark.run(Pipeline("p", [Sink("a", locked)]), place.url, session, **place.settings)
     assert db.queue("a").peek()[0].attempts == 0
+
+
+def test_a_run_on_spark_says_that_its_stations_are_worked_on(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    pushed(db, "a", 3)
+    stations = [Relay("a", lambda message: message.payload, to="b"), Sink("b", lambda message: None)]
+    spark.run(Pipeline("seen", stations), place.url, session, **place.settings)
+    seen = {queue: one for one in db.consumers() for queue in one.queues}
+    assert {"a", "b"} <= set(seen)
+    assert ":spark" in seen["a"].name
+    assert "json" in seen["a"].kinds

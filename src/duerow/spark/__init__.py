@@ -1,10 +1,10 @@
 """Pipelines on Spark: exactly once from queue to queue, on any master.
 
 Read it in this order: `runner` (the driver), `jobs` and `task` (message stations, there and in executors), `frames`,
-`batch`, `reading`, `writing` and `schema` (frame stations), `probe` (what executors need), `report`, `progress` and
+`batch`, `read`, `write` and `schema` (frame stations), `probe` (what executors need), `report`, `progress` and
 `command` (for people), `session` and `java` (a Spark for this machine).
 
-Names are imported when they are first asked for, as those of `duerow`: tasks need few of them.
+Names are imported on first use, as those of `duerow` are: tasks need few of them.
 """
 
 from importlib import import_module
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 from duerow.spark.session import session  # at once: the module is called the same
 
 if TYPE_CHECKING:
+    from duerow.spark.consumer import Tally
     from duerow.spark.report import Line, Report
     from duerow.spark.runner import run, step
     from duerow.spark.schema import schema_of
-    from duerow.spark.task import Tally
 
 __all__ = ["Line", "Report", "Tally", "run", "schema_of", "session", "step"]
 
 _HOME_OF = {
     "Line": "report",
     "Report": "report",
-    "Tally": "task",
+    "Tally": "consumer",
     "run": "runner",
     "schema_of": "schema",
     "step": "runner",
@@ -32,11 +32,11 @@ _HOME_OF = {
 if not TYPE_CHECKING:  # else any name would be there
 
     def __getattr__(name: str) -> Any:
-        """Import what has this name."""
+        """Import a public name."""
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
 
     def __dir__() -> list[str]:
-        """Name what is there, imported or not."""
+        """Return all public names, imported or not."""
         return sorted({*globals(), *__all__})

@@ -7,6 +7,6 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "duerow").startswith("duerow"):
         raise
-    sys.exit(f"the command needs the module {error.name}: pip install 'duerow[spark,cli]'")
+    sys.exit(f"python -m duerow.spark needs the module {error.name}; run pip install 'duerow[spark,cli]'")
 
 main()

@@ -231,7 +231,7 @@ def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, de
         from duerow import plots
         from duerow.spark import charts
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"plots need the module {error.name}: pip install 'duerow[plots]'") from error
+        raise ConfigurationError(f"plots need the module {error.name}; run pip install 'duerow[plots]'") from error
     turns = ancestry.turns(history)
     by_queue = turns.groupBy("queue").agg(
         F.count(F.lit(1)).alias("count"),

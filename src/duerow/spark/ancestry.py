@@ -1,4 +1,4 @@
-"""What a frame of history tells of messages: their stays in queues, what each was made of, and where it began.
+"""What a frame of history says about messages: their stays in queues, their parents and their origins.
 
 Everything here is Spark SQL over columns. A frame is read several times in one answer.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.lineage import OF_BATCH, PARENT, PART_OF, SET
 from duerow.payload.dead_letter_headers import FROM
 from duerow.queue.history import REPLAY_OF
@@ -34,7 +34,7 @@ HISTORY: Final = (
     "finished_at",
     "worker",
 )
-"""The columns of a frame of history that are looked at."""
+"""The columns used of a frame of history."""
 
 LIVE: Final = (
     "id",
@@ -48,14 +48,14 @@ LIVE: Final = (
     "leased_until",
     "last_attempt_at",
 )
-"""The columns of a frame of live messages that are looked at."""
+"""The columns used of a frame of live messages."""
 
 LATEST: Final = (1 << 63) - 1
-"""Stands for the token of a turn that is not over."""
+"""The token of an unfinished turn."""
 
 
 def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
-    """Return turns that are over, and what is still there as turns that are not.
+    """Return finished turns, and live messages as unfinished turns.
 
     Columns: those of HISTORY without headers, and what was in these: `made_of` (struct of parents, set, replayed: ids
     of messages), `batch` (the claim of the batch whose staged result it was a row of), `part_of` (the message of the
@@ -140,7 +140,7 @@ def messages(turns: DataFrame) -> DataFrame:
 
 
 def links(turns: DataFrame) -> DataFrame:
-    """Return what was made of what: `child` and `parent`, ids of messages, each pair once.
+    """Return which message was made from which: `child` and `parent`, ids of messages, each pair once.
 
     The parents of what was forked, split or replayed are in its headers. A part of a set names the set's message, and
     so does what was joined, with the ids of up to 100 parts for where they say nothing themselves.
@@ -192,7 +192,7 @@ def check_columns(frame: DataFrame, wanted: Sequence[str], of: str) -> None:
     found = set(frame.columns)
     if missing := [name for name in wanted if name not in found]:
         raise ConfigurationError(
-            f"this is no frame of {of}: it lacks {', '.join(missing)}; read one with "
+            f"this is not a frame of {of}: it lacks {', '.join(missing)}; read one with "
             f"spark.read.format('duerow'), and choose columns afterwards"
         )
 
@@ -201,19 +201,19 @@ def check_depth(depth: object) -> int:
     """Return a depth; raise ConfigurationError unless it is an integer of at least 1."""
     if type(depth) is not int or depth < 1:
         raise ConfigurationError(
-            f"depth is {depth!r:.80}; it is how many links of messages made of others are followed, at least 1"
+            f"depth is {shown(depth)}; it is the number of links to follow between messages, at least 1"
         )
     return depth
 
 
 def _pairs(of: Column, child: Callable[[Column], Column], parent: Callable[[Column], Column]) -> Column:
-    """Return a link for each id in an array, none if there is no array."""
+    """Return a link for each id in an array; no links if there is no array."""
     pairs = F.transform(of, lambda id: F.struct(child(id).alias("child"), parent(id).alias("parent")))
     return F.coalesce(pairs, F.array().cast("array<struct<child:bigint,parent:bigint>>"))
 
 
 def _standing(live: DataFrame) -> DataFrame:
-    """Return live messages as turns that are not over; of dead ones the turn is."""
+    """Return live messages as unfinished turns; the turn of a dead message is finished."""
     nothing: Any = F.lit(None)
     is_leased = F.col("leased_until").isNotNull()
     return live.where(F.col("status") != "dead").select(

@@ -1,4 +1,4 @@
-"""A batch in the hands of the driver: receipts and ranges of ids, and never a payload."""
+"""A batch as the driver holds it: receipts and ranges of ids, never payloads."""
 
 from __future__ import annotations
 
@@ -14,60 +14,61 @@ from typing import Final, Self
 from duerow.errors import StoreUnavailable
 from duerow.reservation import Receipt
 from duerow.store import Lease
+from duerow.sync.executor import Executor
 from duerow.sync.queue import Queue
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 
 LOG: Final = logging.getLogger("duerow.spark")
 
 PIECE: Final = 5_000
-"""Leases that are extended in one transaction, and turns that the driver ends in one."""
+"""How many leases are extended, or turns ended, in one transaction."""
 
 Range = tuple[int, int]
-"""The ids of a part of a batch: from the first to the last."""
+"""The first and last id of a part of a batch."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Messages that the driver has lent.
+    """Messages that are leased to the driver.
 
     Attributes:
         claim: the claim id, by which the executors find them again.
-        lent: their receipts, in the order of ids.
+        leased: their receipts, in the order of ids.
     """
 
     claim: str
-    lent: Lease
+    leased: Lease
 
     def __len__(self) -> int:
-        return len(self.lent.receipts)
+        return len(self.leased.receipts)
 
     @property
     def ids(self) -> array[int]:
         """The ids of the messages, in order."""
-        return array("q", [receipt.id for receipt in self.lent.receipts])
+        return array("q", [receipt.id for receipt in self.leased.receipts])
 
     def ranges(self, parts: int) -> list[Range]:
-        """Return at most so many ranges of ids that together are the batch, of about as many messages each."""
-        receipts = self.lent.receipts
+        """Split the batch into ranges of ids of about equal size; return at most `parts` ranges."""
+        receipts = self.leased.receipts
         each = -(-len(receipts) // min(parts, len(receipts)))
         pieces = [receipts[start : start + each] for start in range(0, len(receipts), each)]
         return [(piece[0].id, piece[-1].id) for piece in pieces]
 
     def of(self, ids: Iterable[int]) -> Batch:
-        """Return the part of the batch that are these messages."""
+        """Return the part of the batch that consists of these messages."""
         wanted = set(ids)
-        receipts = [receipt for receipt in self.lent.receipts if receipt.id in wanted]
-        return Batch(self.claim, Lease(receipts, self.lent.groups))
+        receipts = [receipt for receipt in self.leased.receipts if receipt.id in wanted]
+        return Batch(self.claim, Lease(receipts, self.leased.groups))
 
     def halves(self) -> list[Batch]:
         """Return its two halves, or itself alone if it is one message."""
-        receipts, middle = self.lent.receipts, (len(self) + 1) // 2
+        receipts, middle = self.leased.receipts, (len(self) + 1) // 2
         parts = [part for part in (receipts[:middle], receipts[middle:]) if part]
-        return [Batch(self.claim, Lease(part, self.lent.groups)) for part in parts]
+        return [Batch(self.claim, Lease(part, self.leased.groups)) for part in parts]
 
     def pieces(self) -> Iterable[list[Receipt]]:
-        """Yield the receipts in pieces for one transaction each."""
-        receipts = self.lent.receipts
+        """Yield the receipts in chunks, one for each transaction."""
+        receipts = self.leased.receipts
         for start in range(0, len(receipts), PIECE):
             yield receipts[start : start + PIECE]
 
@@ -81,8 +82,8 @@ def still_held(queue: Queue, batch: Batch, lease: timedelta) -> Batch:
 
 
 def _extended(queue: Queue, piece: Sequence[Receipt], lease: timedelta) -> Iterable[Receipt]:
-    store = queue.database.store
-    return queue.database.run(lambda: store.extend(piece, lease), None, len(piece))
+    database: Executor = queue.database
+    return database.run(lambda: database.store.messages.extend(piece, lease), None, len(piece))
 
 
 class Heartbeat:
@@ -125,4 +126,4 @@ class Heartbeat:
             outage.reset()
             wait = patience
             if len(held) < len(self._batch):
-                LOG.debug("%d messages of %s are ours no more", len(self._batch) - len(held), self._queue)
+                LOG.debug("%d messages of %s are no longer ours", len(self._batch) - len(held), self._queue)

@@ -1,4 +1,4 @@
-"""Plots of what history tells, for `analytics.page`: rows of its frames in, charts out."""
+"""The plots of `analytics.page`: rows of its frames in, charts out."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def times(rows: Sequence[Row], step: int) -> Iterable[Chart]:
 
 
 def _lines(rows: Sequence[Row], value: Any, hover: str) -> list[Any]:
-    """Return a line for each queue, in the order of their names."""
+    """Return a line for each queue, sorted by name."""
     points: defaultdict[str, list[tuple[datetime, Any]]] = defaultdict(list)
     for row in rows:
         points[row["queue"]].append((_moment(row["at"]), value(row)))
@@ -150,7 +150,7 @@ def _lines(rows: Sequence[Row], value: Any, hover: str) -> list[Any]:
 
 
 def _places(row: Mapping[str, Any] | Row) -> tuple[tuple[str, bool], tuple[str, bool]]:
-    """Return where a way begins and ends; an end is no queue, though one may be called so."""
+    """Return the names of a way's start and end; an outcome is not a queue, even if a queue has its name."""
     return (row["source"], False), (row["target"], row["is_end"])
 
 

@@ -1,4 +1,4 @@
-"""The columns of a frame of messages and of one of turns that are over, and how they are made of what a store reads."""
+"""The columns of frames of messages and of finished turns, and how they are made from what a store reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from duerow.arrow.arrays import maps, texts
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Scalar
 from duerow.payload import codec
 from duerow.payload.codec import SEALED
@@ -83,21 +83,21 @@ _ERRORS: Final = ("last_error", "error")
 
 
 def schema_of(columns: dict[str, DataType], wanted: Sequence[str] | None) -> StructType:
-    """Return the schema of a frame with these columns of those that there are; None: all.
+    """Return the schema of a frame with the given columns; None: all columns.
 
     Raises:
         ConfigurationError: there is no such column, or one is wanted twice.
     """
     names = list(columns) if wanted is None else list(wanted)
     if unknown := [name for name in names if name not in columns]:
-        raise ConfigurationError(f"there is no column {', '.join(unknown)}; there are {', '.join(columns)}")
+        raise ConfigurationError(f"there is no column {', '.join(unknown)}; the columns are {', '.join(columns)}")
     if not names or len(set(names)) < len(names):
-        raise ConfigurationError(f"option columns names columns once each, not {', '.join(names)!r:.200}")
+        raise ConfigurationError(f"option columns names columns once each, not {shown(', '.join(names), 200)}")
     return StructType([StructField(name, columns[name]) for name in names])
 
 
 def check_schema(columns: dict[str, DataType], given: StructType) -> None:
-    """Raise ConfigurationError unless a schema is of some of these columns: types are not converted."""
+    """Raise ConfigurationError unless a schema consists of such columns; types are not converted."""
     known = schema_of(columns, given.names)
     for theirs, ours in zip(given.fields, known.fields, strict=True):
         if theirs.dataType != ours.dataType:
@@ -115,7 +115,7 @@ def needed(names: Sequence[str], past: bool) -> tuple[str, ...]:
 
 
 class Shape:
-    """Makes what Spark takes of what a store reads.
+    """Turns what a store reads into batches for Spark.
 
     Args:
         schema: the columns that Spark wants.
@@ -150,7 +150,7 @@ class Shape:
         return found
 
     def _opened(self, payloads: pa.ChunkedArray, table: pa.Table) -> pa.ChunkedArray:
-        """Return payloads with those decrypted that are encrypted."""
+        """Return payloads, with encrypted ones decrypted."""
         strict = self._sealing is not None and self._sealing.refuse_clear_text
         if not strict and not _is_any_sealed(table.column("kind")):
             return payloads
@@ -171,7 +171,7 @@ def of_records(records: Sequence[Record | HistoryRow], names: Sequence[str], typ
 
 
 def _each(found: pa.ChunkedArray, made_of: Callable[[list[str]], pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """Return what is made of each text; equal ones, as most are, are made only once."""
+    """Return the result for each text; equal texts, which are common, are converted once."""
     if found.null_count == len(found):
         return pa.chunked_array([pa.nulls(len(found), kind)])
     encoded = found.combine_chunks().dictionary_encode()

@@ -1,4 +1,4 @@
-"""`python -m duerow.spark MODULE:PIPELINE`: run a pipeline on Spark, and say what has happened."""
+"""`python -m duerow.spark MODULE:PIPELINE`: run a pipeline on Spark, and print a report."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from sqlalchemy.exc import SQLAlchemyError
 
 from duerow.cli.failures import code_of, line_of
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Url, connected, encryption
+from duerow.cli.help import SingleCommand
+from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Until, Url, connected, encryption
 from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.pipeline import Named, find_pipeline, moves_of
-from duerow.cli.worker import log_to_stderr
+from duerow.cli.worker import LEFT, log_to_stderr
 from duerow.errors import DuerowError
 from duerow.spark.report import Line, Report
 from duerow.spark.runner import CHUNK
@@ -25,40 +26,38 @@ from duerow.spark.runner import run as run_on_spark
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(cls=SingleCommand)
 def run(
     url: Url,
     named: Named,
-    until: Annotated[
-        Literal["idle", "empty", "stopped"],
-        typer.Option(help="End when nothing is due now, when nothing will be, or when it is stopped by a signal."),
-    ] = "empty",
-    chunk: Annotated[int, typer.Option(min=1, help="Messages that a task claims and settles at once.")] = CHUNK,
+    until: Until = "empty",
+    chunk: Annotated[int, typer.Option(min=1, help="How many messages a task claims and settles at once.")] = CHUNK,
     parallelism: Annotated[
-        int | None, typer.Option(min=1, help="Tasks of a station at once; default: as many as Spark runs at once.")
+        int | None,
+        typer.Option(min=1, help="How many tasks of a station run at once; default: as many as Spark can run."),
     ] = None,
     rehome: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Where the messages of a removed station go; may be repeated."),
+        typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
     ] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log each message that is done as well.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also log each message that is done.")] = False,
 ) -> None:
-    """Run a pipeline on Spark; print what has happened in its queues, by the database's own counts.
+    """Run a pipeline on Spark, and print the work done in its queues, as the database counted it.
 
-    The session is the one of spark-submit or of the server that SPARK_REMOTE names, else one on this machine.
-    SIGTERM ends it once what is begun is done.
+    Uses the session of spark-submit or the server in SPARK_REMOTE, otherwise a session on this machine. At SIGTERM it
+    finishes the messages that are running and ends.
     """
     log_to_stderr(as_json, verbose)
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection to Java that it closes
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java that it closes
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda signum, frame: stop.set())
     with connected(url, prefix, schema) as database:
         report = Report(pipeline, database)
-        run_on_spark(
+        tallies = run_on_spark(
             pipeline,
             url,
             until=None if until == "stopped" else until,
@@ -75,6 +74,8 @@ def run(
         print_json(lines)
     else:
         _print(lines)
+    if until != "stopped" and any(one.left for one in tallies.values()):
+        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
 
 
 def _print(lines: Sequence[Line]) -> None:
@@ -88,7 +89,7 @@ def _print(lines: Sequence[Line]) -> None:
 
 
 def main() -> None:
-    """Run the command; what is wrong is a line on standard error, not a traceback."""
+    """Run the command; an error is one line on standard error, without a traceback."""
     try:
         app(prog_name="python -m duerow.spark")
     except (DuerowError, SQLAlchemyError, OSError) as error:

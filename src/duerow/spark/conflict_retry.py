@@ -1,4 +1,4 @@
-"""A try of a task that comes after a killed one waits until the database undoes what that one had begun.
+"""A retry of a killed Spark task waits until the database has undone the killed task's transaction.
 
 Some databases learn at once that who had begun a transaction is gone. Others cannot, and let it stand for a time of
 their own; whoever writes the same is refused meanwhile, at once and each time. Spark tries a task four times within
@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, Generic, TypeVar
 
+from duerow.backoff import keep_trying
 from duerow.errors import Conflict
-from duerow.worker.prefetch import Backoff
+from duerow.worker.outage import Backoff
 
 T = TypeVar("T")
 
@@ -23,9 +24,12 @@ ABANDONED: Final = 100.0
 """Seconds for which the transaction of a killed process is waited for: a minute is what a server lets it stand, and it
 looks for such every half minute."""
 
+LONGEST_PAUSE: Final = 2.0
+"""The most seconds between two tries."""
+
 
 def outlast(ask: Callable[[], T], again: Callable[[], bool] = lambda: True) -> T:
-    """Return what `ask` returns; while it loses against another transaction, ask again.
+    """Return the result of `ask`; call it again as long as it loses a conflict with another transaction.
 
     Args:
         ask: what happens once at the most, however often it is asked.
@@ -34,16 +38,11 @@ def outlast(ask: Callable[[], T], again: Callable[[], bool] = lambda: True) -> T
     Raises:
         Conflict: it lost for too long, or cannot be asked again.
     """
-    pause, until = Backoff(2.0), time.monotonic() + ABANDONED
-    while True:
-        try:
-            return ask()
-        except Conflict as lost:
-            if time.monotonic() > until or not again():
-                raise
-            if not pause.failing:
-                LOG.info("waiting for another transaction, perhaps of a killed try of this task: %s", lost)
-            time.sleep(pause.next())
+    return keep_trying(ask, Conflict, Backoff(LONGEST_PAUSE), ABANDONED, time.sleep, tell=_tell, again=again)
+
+
+def _tell(lost: Conflict) -> None:
+    LOG.info("waiting for another transaction, perhaps of a killed try of this task: %s", lost)
 
 
 class Rest(Generic[T]):

@@ -1,6 +1,6 @@
 """Most payloads fit their columns, and that is seen at a glance: by a decoder that keeps nothing of what it reads.
 
-What it does not let pass is looked at closely, by `schema.check_text`, which says what is wrong with it, if anything.
+What it does not let pass is looked at closely by `value_checks.check_text`, which says what is wrong, if anything is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def glance(of: DataType) -> Callable[[str], bool]:
-    """Return what tells whether a JSON text fits columns of a type for certain; False: it may fit all the same."""
+    """Return a function that says whether a JSON text certainly fits a type's columns; False: it may still fit."""
     wanted = _type(of)
     if wanted is None:
         return lambda text: False
@@ -35,7 +35,7 @@ def glance(of: DataType) -> Callable[[str], bool]:
 
 
 def _type(of: Any) -> Any:
-    """Return a type of msgspec's that takes nothing which columns of a type do not; None: there is none."""
+    """Return a msgspec type that accepts only values that fit the columns of a type; None: there is none."""
     from pyspark.sql import types
 
     match of:
@@ -69,6 +69,6 @@ def _struct(of: Any) -> Any:
 
 
 def _member(of: Any) -> Any:
-    """Return the type of what is within another one, where null is as good as any value."""
+    """Return the type of a nested value, which may be null."""
     found = _type(of)
     return found if found is None or found is Raw else found | None

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,54 +24,43 @@ from duerow.errors import (
     InvalidOutcome,
     StationFailed,
     StoreUnavailable,
+    TimedOut,
+    shown,
 )
 from duerow.payload.encoding import UNREAD, is_quiet
 from duerow.pipeline import Frame
-from duerow.pipeline.frame import RESERVED, TAKEN
+from duerow.pipeline.frame import TAKEN
 from duerow.queue import mapping
 from duerow.queue.consumer_id import new_claim
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import read, write
 from duerow.spark.batch import Batch, Heartbeat, still_held
+from duerow.spark.consumer import WORKER, Tally
+from duerow.spark.frame_columns import check_columns, check_times, unfit
 from duerow.spark.jobs import Job, SparkRun, pickled
+from duerow.spark.payload_columns import HOPS_COLUMN, PAYLOAD, payload_columns, payload_text, with_columns
 from duerow.spark.probe import last_line
 from duerow.spark.read import Desk, read_task
-from duerow.spark.schema import (
-    HOPS_COLUMN,
-    PAYLOAD,
-    check_fits,
-    frame_schema,
-    has_times,
-    payload_columns,
-    payload_text,
-    schema_of,
-    with_columns,
-)
-from duerow.spark.task import OUTAGE, WORKER, Tally
+from duerow.spark.schema import check_fits, frame_schema, schema_of
+from duerow.spark.time_limit import TimeLimit
 from duerow.spark.write import COLUMNS, FrameWriting, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
-from duerow.worker.prefetch import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
-    from duerow.sync.queue import Queue
 
 T = TypeVar("T")
 
 LOG: Final = logging.getLogger("duerow.spark")
 
 SPARE: Final = 3
-"""Failures in a row, beyond those that it takes to find one guilty message, after which a batch is put off."""
-
-
-TIME_RULES: Final = "spark.sql.legacy.timeParserPolicy"
+"""How many failures in a row, beyond those needed to find one faulty message, postpone a batch."""
 
 
 class BatchFailed(Exception):
-    """A batch could not be carried out.
+    """A batch failed.
 
     Attributes:
         cause: why.
@@ -83,19 +72,19 @@ class BatchFailed(Exception):
 
 
 class Tainted(Exception):
-    """Messages of a batch were no longer ours at its end: it is carried out again without them."""
+    """Leases of a batch were lost before it was published; the batch runs again without those messages."""
 
 
 class FrameJob(Job):
-    """Rounds of a frame station: a batch each."""
+    """Runs a frame station in rounds, one batch each."""
 
     station: Frame
 
     def __init__(self, run: SparkRun, station: Frame) -> None:
         super().__init__(run, station)
-        self._queue: Queue[Any] = station.queue(run.database)
+        self._queue = self.queue
         self._schema = frame_schema(station)
-        self._check_times(self._schema)
+        check_times(self.station, self._run.spark, self._schema)
         types = {one.name: one.payload for one in run.pipeline.stations}
         self._targets = {queue: types.get(queue) for queue in station.targets}
         self._expected = {queue: schema_of(of) for queue, of in self._targets.items() if of is not None}
@@ -111,12 +100,13 @@ class FrameJob(Job):
 
     @property
     def rounds(self) -> int:
-        """Two while there is more than a batch: the next one is lent while tasks are at work on one."""
+        """Two if more than one batch is due: the next one is reserved while tasks work on the first."""
         return 2 if self._ahead else 1
 
     def round(self) -> None:
-        """Carry out one batch of what is due."""
+        """Reserve and run one batch."""
         self._open()
+        self.look_for_unknown()
         batch = self._lend()
         if not len(batch):
             return
@@ -127,16 +117,16 @@ class FrameJob(Job):
             except BaseException as error:
                 self._give_back(left, error)
                 raise
-        self._run.database.meter.handled(self.station.name, [time.monotonic() - since], len(batch))
+        self._run.database.metrics.handled(self.station.name, [time.monotonic() - since], len(batch))
         self._write_counts()
         LOG.info("%s of %s: %s", self.station, self._run.pipeline, self.tally)
 
     def _write_counts(self) -> None:
-        """Write what was counted for `stats`; what cannot be now is written another time, since the batch is over."""
+        """Write the counts for `stats`; if that fails, they are written later, since the batch is finished."""
         try:
             self._run.database.write_counts()
         except StoreUnavailable as error:
-            LOG.warning("%s of %s: its counts cannot be written now: %s", self.station, self._run.pipeline, error)
+            LOG.warning("%s of %s: cannot write its counts now: %s", self.station, self._run.pipeline, error)
 
     def _open(self) -> None:
         """Raise ConfigurationError, before anything is lent, if the executors cannot load what the station needs."""
@@ -144,7 +134,8 @@ class FrameJob(Job):
             return
         places = self._run.parallelism
         try:
-            self._run.spark.range(0, places, 1, places).mapInArrow(open_task(self._desk), "id long").collect()
+            with self._run.labelled(self.station, ": check of its types"):
+                self._run.spark.range(0, places, 1, places).mapInArrow(open_task(self._desk), "id long").collect()
         except Exception as error:
             raise ConfigurationError(
                 f"{self.station}: the executors cannot load what it needs: {last_line(error)}; the types of payloads, "
@@ -155,32 +146,32 @@ class FrameJob(Job):
     def _lend(self) -> Batch:
         limit, claim = self.station.batch, new_claim(WORKER)
         with self._lending:
-            if self._budget is not None:
-                limit = min(limit, self._budget.room())
-            lent = self._patiently(lambda: self._queue.bulk.lend(limit, consumer=claim)) if limit else Lease([], {})
-            if self._budget is not None:
-                self._budget.spend(len(lent.receipts))
-        self._ahead = len(lent.receipts) == limit and self._budget is None
-        self.count(Tally(claimed=len(lent.receipts), buried=len(lent.buried)))
-        return Batch(claim, lent)
+            room = self._room()
+            if room is not None:
+                limit = min(limit, room)
+            leased = self._patiently(lambda: self._queue.bulk.lend(limit, consumer=claim)) if limit else Lease([], {})
+            self._spend(len(leased.receipts))
+        self._ahead = len(leased.receipts) == limit and room is None
+        self.count(Tally(claimed=len(leased.receipts), buried=len(leased.buried)))
+        return Batch(claim, leased)
 
     def _give_back(self, left: Sequence[Batch], error: BaseException | None = None) -> None:
-        """Give back what is still ours of these batches; if that cannot be, it is due when its lease ends."""
+        """Release the messages of these batches that are still ours; else they are due when their leases end."""
         for batch in left:
             for piece in batch.pieces():
                 try:
-                    refused = self._queue.bulk.give_back(Lease(piece, batch.lent.groups))
+                    refused = self._queue.bulk.give_back(Lease(piece, batch.leased.groups))
                 except StoreUnavailable as gone:
                     if error is None:
                         raise
-                    error.add_note(f"messages of {self.station} stay lent until their lease ends: {gone}")
+                    error.add_note(f"messages of {self.station} stay leased until their lease ends: {gone}")
                     return
                 self.count(Tally(released=len(piece) - len(refused)))
 
     # Halving.
 
     def _work_off(self, left: list[Batch]) -> None:
-        """Carry out the batches of a stack, from its end; one that fails is replaced by its halves.
+        """Run the batches of a stack, last first; a batch that fails is replaced by its halves.
 
         A message that fails alone has failed by its policy. When so many batches have failed in a row that it cannot
         be a single message's fault, all that is left fails, and comes again after its delays.
@@ -219,14 +210,14 @@ class FrameJob(Job):
         return [held] if len(held) else []
 
     def _check_spark(self, failed: BatchFailed) -> None:
-        """Raise StationFailed unless Spark is there: what fails for want of it is no message's fault."""
+        """Raise StationFailed if Spark cannot be reached, because then no message is at fault."""
         if self._run.stop.is_set():
             return
         try:
             self._run.spark.range(1).count()
         except Exception as error:
             raise StationFailed(
-                f"{self.station} of {self._run.pipeline}: Spark is away: {last_line(error)}"
+                f"{self.station} of {self._run.pipeline}: Spark cannot be reached: {last_line(error)}"
             ) from failed
 
     def _tell(self, batch: Batch, failed: BatchFailed) -> None:
@@ -236,7 +227,7 @@ class FrameJob(Job):
         LOG.warning("%s of %s: failed on a %s: %s", self.station, self._run.pipeline, what, why)
 
     def _fail(self, batch: Batch, cause: BaseException) -> None:
-        """End the turns of a batch as failed, as the retry policy says of each."""
+        """End the turns of a batch as failed; the retry policy decides for each message."""
         self._settle_failed(batch, dict.fromkeys(batch.ids, cause))
 
     def _settle_failed(self, batch: Batch, causes: dict[int, BaseException]) -> None:
@@ -253,9 +244,9 @@ class FrameJob(Job):
     def _decided(
         self, ids: Sequence[int], batch: Batch, causes: dict[int, BaseException]
     ) -> list[tuple[BareReservation, Settlement]]:
-        """Return how the turns of failed messages end, of those that are still ours."""
-        find, max_hops = self._run.database.store.find, self._run.pipeline.max_hops
-        tokens = {receipt.id: receipt.token for receipt in batch.lent.receipts}
+        """Return the settlements of failed messages that are still ours."""
+        find, max_hops = self._run.database.store.messages.find, self._run.pipeline.max_hops
+        tokens = {receipt.id: receipt.token for receipt in batch.leased.receipts}
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
         records = self._patiently(lambda: self._run.database.run(lambda: find(query), None, len(ids)))
         ours = [one for one in records if one.token == tokens[one.id] and one.leased_until is not None]
@@ -269,9 +260,21 @@ class FrameJob(Job):
     # One batch.
 
     def _carry_out(self, batch: Batch) -> None:
-        """Let the function make a plan, and tasks carry it out and write the result."""
+        """Run a batch within the time that it has."""
         name = f"{batch.claim}.{secrets.token_hex(4)}"
-        with self._run.tagged(self.station):
+        timeout = self.station.timeout
+        with TimeLimit(self._run.spark, name, timeout) as limit:
+            try:
+                self._compute(batch, name)
+            except BatchFailed as failed:
+                if not limit.passed:
+                    raise
+                why = f"{self.station}: timed out after {timeout}: Spark had not finished a batch of {len(batch)}"
+                raise BatchFailed(TimedOut(why)) from failed
+
+    def _compute(self, batch: Batch, name: str) -> None:
+        """Let the function plan the result, and let tasks compute and write it."""
+        with self._run.labelled(self.station, f": {len(batch)} messages", name):
             messages = self._messages(batch)
             result = self._called(with_columns(messages, self._schema))
             try:
@@ -297,7 +300,7 @@ class FrameJob(Job):
         return places.mapInArrow(read_task(self._desk, batch.claim, ranges), read.SCHEMA)
 
     def _called(self, frame: DataFrame) -> DataFrame:
-        """Return what the function makes of a frame; what can only be a mistake in it is raised."""
+        """Return the function's result for a frame; raise if it can only be a mistake."""
         from pyspark.errors import AnalysisException
         from pyspark.sql import DataFrame
 
@@ -306,16 +309,18 @@ class FrameJob(Job):
             if isinstance(result, DataFrame):
                 result.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
         except (AnalysisException, ConfigurationError) as error:
-            raise ConfigurationError(f"{self.station}: its function makes no plan for Spark: {error}") from error
+            raise ConfigurationError(
+                f"{self.station}: Spark cannot plan the result of its function: {error}"
+            ) from error
         except Exception as error:
             raise BatchFailed(error) from error
         if not isinstance(result, DataFrame):
             raise ConfigurationError(
-                f"{self.station}: its function returned {result!r:.80}; it returns a data frame of Spark's"
+                f"{self.station}: its function returned {shown(result)}; it must return a Spark data frame"
             )
         if result.isStreaming:
             raise ConfigurationError(
-                f"{self.station}: its function returned a stream; it returns a data frame of a batch"
+                f"{self.station}: its function returned a stream; it must return a batch data frame"
             )
         return result
 
@@ -329,22 +334,22 @@ class FrameJob(Job):
             task, rows = self._outgoing(result, messages, batch, name)
             rows.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
         except AnalysisException as error:
-            raise self._unfit(f"cannot be written as messages: {error}") from error
+            raise unfit(self.station, f"cannot be written as messages: {error}") from error
         return task, rows
 
     def _outgoing(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
     ) -> tuple[FrameWriting, DataFrame]:
-        """Return what to tell the tasks that write, and the result as they are handed it."""
+        """Return the instructions for the tasks that write, and the result that they get."""
         from pyspark.sql import functions
 
-        self._check_columns(result)
+        check_columns(self.station, result)
         has = set(TAKEN) & set(result.columns)
         text: Column = functions.lit(None)
         written: Any = None
         if payload_columns(result.schema):
             text, written = payload_text(result)
-            self._check_times(written)
+            check_times(self.station, self._run.spark, written)
             has.add(PAYLOAD)
             for queue, expected in self._expected.items():
                 check_fits(self.station, queue, expected, written)
@@ -357,55 +362,8 @@ class FrameJob(Job):
         receipts = packed(batch) if self.station.rowwise else b""
         return FrameWriting(self._desk, name, frozenset(has), written, receipts), result.select(*named)
 
-    def _check_times(self, of: DataType | None) -> None:
-        """Raise ConfigurationError if columns hold times, and Spark reads them by rules that change them."""
-        if of is None or not has_times(of):
-            return
-        rules = self._run.spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is no such rule
-        if str(rules).upper() == "LEGACY":
-            raise ConfigurationError(
-                f"{self.station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
-                "set it to CORRECTED for this session"
-            )
-
-    def _check_columns(self, result: DataFrame) -> None:
-        """Raise ConfigurationError unless the columns of a result can be messages."""
-        from pyspark.sql import types
-
-        names = result.columns
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise self._unfit(f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
-        if HOPS_COLUMN in map(str.lower, names):
-            raise self._unfit(f"has a column {HOPS_COLUMN!r}, as frames have themselves on their way; rename it")
-        if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
-            raise self._unfit(f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
-        if self.station.rowwise and "_id" not in names:
-            raise self._unfit(
-                "has no column _id, by which each row is known as a message's; keep it, or leave rowwise out"
-            )
-        if not self.station.rowwise and not payload_columns(result.schema):
-            raise self._unfit("has no columns that could be a payload")
-        if len(self.station.ways) > 1 and "_queue" not in names:
-            raise self._unfit(f"has no column _queue, and may go to {', '.join(map(repr, self.station.ways))}")
-        wanted: dict[str, Any] = {
-            "_id": types.IntegralType,
-            "_priority": types.IntegralType,
-            "_due": types.TimestampType,
-            **dict.fromkeys(("_queue", "_error", "_key", "_group", "_headers"), types.StringType),
-        }
-        for field in result.schema.fields:
-            of = wanted.get(field.name)
-            if of is not None and not isinstance(field.dataType, of | types.NullType):
-                known = of.__name__.removesuffix("Type").lower()
-                raise self._unfit(
-                    f"has {field.name} as {field.dataType.simpleString()}; it is a column of type {known}"
-                )
-
-    def _unfit(self, why: str) -> ConfigurationError:
-        return ConfigurationError(f"{self.station}: the data frame that its function returned {why}")
-
     def _check(self, written: Sequence[Written], batch: Batch) -> None:
-        """Raise what is wrong with what the tasks say of the result."""
+        """Raise if the tasks report anything wrong with the result."""
         problem = next((one.problem for one in written if one.problem), None)
         for one in written:
             self.count(_done(one.tally))
@@ -416,7 +374,7 @@ class FrameJob(Job):
         if strange := (failed | named) - set(batch.ids):
             raise BatchFailed(
                 InvalidOutcome(
-                    f"{self.station}: its result has the _id {min(strange)}, which is not of a message of the batch"
+                    f"{self.station}: its result has the _id {min(strange)}, which no message of the batch has"
                 )
             )
         if both := failed & named:
@@ -425,13 +383,15 @@ class FrameJob(Job):
             )
 
     def _drop(self, written: Sequence[Written], batch: Batch, name: str) -> None:
-        """End the turns of messages that the result does not have, and see that it has none twice."""
+        """End the turns of messages without a row in the result, and check that no message has two."""
         returned = [id for one in written for id in one.ids]
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
             turns = [Turn(receipt, _DROPPED, self._group(batch, receipt.id)) for receipt in piece]
             refused = self._patiently(lambda turns=turns: self._queue.bulk.end_turns(turns))  # type: ignore[misc]
             self.count(Tally(settled=len(turns) - len(refused)))
+            if refused:
+                self._look_closer()
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
             raise StationFailed(
@@ -446,7 +406,7 @@ class FrameJob(Job):
             causes |= {id: InvalidOutcome(why) for id, why in one.failed.items()}
         turns = [
             Turn(receipt, _DONE, self._group(batch, receipt.id))
-            for receipt in batch.lent.receipts
+            for receipt in batch.leased.receipts
             if receipt.id not in causes
         ]
         parts = {one.part: one.entries for one in written if one.entries}
@@ -454,24 +414,31 @@ class FrameJob(Job):
         try:
             self._patiently(lambda: publish(name, parts, turns, once=name, keep=self._queue.keeping))
         except BatchRefused as refused:
-            text = "%s of %s: %d messages of a batch were ours no more; it is carried out again without them"
+            text = "%s of %s: %d messages of a batch are no longer ours; running the batch again without them"
             LOG.warning(text, self.station, self._run.pipeline, len(refused.refused))
+            self._look_closer()
             raise Tainted from refused
         except StoreUnavailable:
             raise
         except DuerowError as error:
             raise BatchFailed(error) from error
         self.count(Tally(settled=len(turns)))
-        self._run.database.meter.ended(self.station.name, len(turns))
+        self._run.database.metrics.ended(self.station.name, len(turns))
         self._settle_failed(batch, causes)
 
-    def _group(self, batch: Batch, id: int) -> tuple[str, str] | None:
-        group = batch.lent.groups.get(id)
-        return None if group is None else (self.station.name, group)
+    def _look_closer(self) -> None:
+        """Messages of a batch were ours no more: tasks may have given them back, since they do not know their kinds."""
+        if self.reads_by_kind:
+            self.met_unknown()
 
-    def _patiently(self, ask: Callable[[], T]) -> T:
-        """Return the database's answer; wait for it while it is away, as long as the tasks do."""
-        return patiently(ask, OUTAGE, self._run.stop.wait)
+    @property
+    def reads_by_kind(self) -> bool:
+        """Whether its tasks leave messages of unknown kinds; without a type they read JSON of any kind."""
+        return self.station.payload is not None
+
+    def _group(self, batch: Batch, id: int) -> tuple[str, str] | None:
+        group = batch.leased.groups.get(id)
+        return None if group is None else (self.station.name, group)
 
 
 _DONE: Final = Committed()
@@ -498,5 +465,5 @@ def _done(tally: Tally) -> Tally:
 
 
 def _nothing(frame: Any) -> Any:
-    """What a station's function is in the executors, which never call it."""
+    """Stands for a station's function in the executors, which never call it."""
     return frame

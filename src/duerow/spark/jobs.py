@@ -1,34 +1,47 @@
-"""What a run has for each station: how a round of its work is done. Message stations are here, others in `frames`."""
+"""How a run does one round of work for a station: here for message stations, in `frames` for frame stations."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from duerow.errors import ConfigurationError, StationFailed
-from duerow.pipeline import Pipeline, Station
+from duerow.pipeline import Join, Pipeline, Station
+from duerow.queue.limits import NONE, RunLimits
+from duerow.spark.consumer import COUNTS, OUTAGE, SCHEMA, Tally
+from duerow.spark.labels import labelled
 from duerow.spark.probe import last_line
-from duerow.spark.task import COUNTS, SCHEMA, Access, Assignment, Tally, task
+from duerow.spark.task import Access, Assignment, task
 from duerow.sync.database import Database
-from duerow.worker.budget import Budget
+from duerow.worker.budget import Budget, budget_of
+from duerow.worker.maintenance import UNKNOWN
+from duerow.worker.outage import patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from duerow.sync.queue import Queue
+
+T = TypeVar("T")
+
 TURN: Final = 5.0
-"""Seconds after which a task ends though more is due, so that no station waits long for a place to run."""
+"""Seconds after which a task ends even if more is due, so that no station waits long for a free slot."""
+
+PROCESS_ENDED: Final = "Python worker exited unexpectedly"
+"""What Spark says when a Python process of a task has ended by itself."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
 
 @dataclass(frozen=True)
 class SparkRun:
-    """What all stations of a run share.
+    """What all stations of a run share: the session, the database and the limits.
 
     Attributes:
         pipeline: what is run.
@@ -38,6 +51,8 @@ class SparkRun:
         chunk: messages that a task of a message station claims at most.
         parallelism: tasks of a station at once.
         stop: set when no more is to be begun.
+        only: the kinds that stations know, by their queues, of those in which there are others; see `OnlyKinds`.
+        limited: the queues whose rate operators limit.
     """
 
     pipeline: Pipeline
@@ -47,23 +62,17 @@ class SparkRun:
     chunk: int
     parallelism: int
     stop: threading.Event = field(default_factory=threading.Event)
+    only: dict[str, Collection[str]] = field(default_factory=dict)
+    limited: set[str] = field(default_factory=set)
 
     @property
     def tag(self) -> str:
-        """The tag of all of its jobs, by which they can be cancelled."""
+        """The tag of all its jobs, which cancels them."""
         return f"duerow-{self.access.run}"
 
-    @contextmanager
-    def tagged(self, station: Station) -> Iterator[None]:
-        """Let Spark's jobs that this thread starts in a block say whose they are."""
-        tags = (self.tag, f"{station} of {self.pipeline}")
-        for tag in tags:
-            self.spark.addTag(tag)
-        try:
-            yield
-        finally:
-            for tag in tags:
-                self.spark.removeTag(tag)
+    def labelled(self, station: Station, more: str = "", *tags: str) -> AbstractContextManager[None]:
+        """Label the Spark jobs that this thread starts in a block with their station, and with what they do there."""
+        return labelled(self.spark, f"{station} of {self.pipeline}{more}", self.tag, *tags)
 
 
 class Job(ABC):
@@ -75,34 +84,90 @@ class Job(ABC):
 
     Attributes:
         station: the station.
+        queue: its messages, as the driver reaches them.
         tally: what its tasks say that they did.
     """
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         self._run, self.station = run, station
-        rate = station.begins_at_most
-        self._budget = None if rate is None else Budget(rate)
+        self.queue: Queue[Any] = station.queue(run.database)
+        self._looked_at = 0.0
+        self._budget, self._limited = budget_of(station.begins_at_most), budget_of(None)
+        self._limits = NONE
         self.tally = Tally()
         self._counting = threading.Lock()
 
     @property
     def rounds(self) -> int:
-        """How many rounds may be under way at once."""
+        """How many rounds may run at once."""
         return 1
 
     def count(self, tally: Tally) -> None:
-        """Count in what was done; from any thread."""
+        """Add counts; thread-safe."""
         with self._counting:
             self.tally.add(tally)
 
     @property
+    def reads_by_kind(self) -> bool:
+        """Whether its tasks leave messages of kinds that it does not know."""
+        return True
+
+    def met_unknown(self) -> None:
+        """Tasks have met messages of unknown kinds: say which, once, and claim only others from now on."""
+        if not self.queue.only:
+            self._look(self.queue._meet_unknown)
+
+    def look_for_unknown(self, now: bool = False) -> None:
+        """Count again what is left, from time to time or now, if there was any."""
+        if self.queue.only and (now or time.monotonic() - self._looked_at > UNKNOWN):
+            self._look(self.queue.look_for_unknown)
+
+    def _look(self, look: Callable[[], None]) -> None:
+        self._patiently(look)
+        self._looked_at = time.monotonic()
+        name = self.queue.name
+        if self.queue.only:
+            self._run.only[name] = self.queue.only[name]
+        else:
+            self._run.only.pop(name, None)
+        with self._counting:
+            self.tally.left = sum(self.queue.unknown.get(name, {}).values())
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """Return the database's answer; wait for it while it is away, as long as the tasks do."""
+        return patiently(ask, OUTAGE, self._run.stop.wait)
+
+    def limit(self, limits: RunLimits) -> None:
+        """Follow what operators allow from now on; tasks that run finish what they have begun."""
+        before, self._limits = self._limits, limits
+        if (limits.rate, limits.rate_span) != (before.rate, before.rate_span):
+            self._limited = budget_of(None if limits.rate is None else (limits.rate, limits.rate_span))
+        if limits.rate is None:
+            self._run.limited.discard(self.queue.name)
+        else:
+            self._run.limited.add(self.queue.name)
+
+    @property
     def may_begin(self) -> bool:
-        """Whether its rate allows another round now."""
-        return self._budget is None or self._budget.room() > 0
+        """Whether its rates allow another round now."""
+        return self._room() != 0
+
+    def _room(self) -> int | None:
+        """How many messages its rates let it begin now: its own, and that of operators; None: any number."""
+        return min((budget.room() for budget in self._budgets), default=None)
+
+    def _spend(self, count: int) -> None:
+        """Record that so many messages were begun."""
+        for budget in self._budgets:
+            budget.spend(count)
+
+    @property
+    def _budgets(self) -> list[Budget]:
+        return [budget for budget in (self._budget, self._limited) if budget is not None]
 
     @abstractmethod
     def round(self) -> None:
-        """Do some seconds of work, on what is due; raise what makes it senseless to go on."""
+        """Work for some seconds on what is due; raise if it makes no sense to continue."""
 
 
 class MessageJob(Job):
@@ -110,36 +175,61 @@ class MessageJob(Job):
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
-        # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
-        others = [one.name for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
+        self._others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
         self._assignment = Assignment(
-            run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN, others
+            run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
         )
 
     def round(self) -> None:
-        """Run tasks to their end; one task where messages are counted, so that it counts them all."""
-        run, budget = self._run, self._budget
-        tasks = run.parallelism if budget is None else 1
+        """Run tasks until they end; a single task if messages are counted, so that it counts all of them."""
+        run, most = self._run, self._room()
+        tasks = min(run.parallelism, self._limits.concurrency or run.parallelism) if most is None else 1
         LOG.debug("%s of %s: %d tasks", self.station, run.pipeline, tasks)
-        work = task(self._assignment if budget is None else replace(self._assignment, most=budget.room()))
-        with run.tagged(self.station):
+        self.look_for_unknown()
+        # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
+        others = [one.name for one in self._others if one.name not in run.limited]
+        work = task(replace(self._assignment, others=others, most=most, only=dict(run.only)))
+        with run.labelled(self.station):
             try:
                 rows = run.spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
             except Exception as error:
+                if self._runs_apart_after(error):
+                    return
                 raise StationFailed(
-                    f"{self.station} of {run.pipeline} failed on Spark: {last_line(error)}. What its tasks held is due "
-                    "again when its lease ends"
+                    f"{self.station} of {run.pipeline} failed on Spark: {last_line(error)}. The messages that its "
+                    "tasks held are due again when their leases end"
                 ) from error
         done = [Tally(*(row[name] for name in COUNTS)) for row in rows]
-        if budget is not None:  # begun before now, so that counted from now on they are not too many
-            budget.spend(sum(one.claimed - one.released for one in done))
+        # Begun before now, so that counted from now on they are not too many.
+        self._spend(sum(one.claimed - one.released for one in done))
+        if any(one.left for one in done):
+            self.met_unknown()
         for one in done:
+            one.left = 0  # which is no number, but that there are some
             self.count(one)
         LOG.info("%s of %s: %s", self.station, run.pipeline, self.tally)
 
+    def _runs_apart_after(self, error: Exception) -> bool:
+        """Return whether a round failed because Python processes ended, and the next ones can be spared that.
+
+        A function that hangs or crashes ends a process at each attempt, and Spark gives up after a few of them. In
+        processes of its own it fails the attempt of its message alone.
+        """
+        if self._assignment.apart or isinstance(self.station, Join) or PROCESS_ENDED not in str(error):
+            return False
+        LOG.warning(
+            "%s of %s: %s; from now on its function runs in processes of its own, and a call is given up after the "
+            "station's timeout, or its lease if it has none",
+            self.station,
+            self._run.pipeline,
+            last_line(error),
+        )
+        self._assignment = replace(self._assignment, apart=True)
+        return True
+
 
 def pickled(station: Station, what: Any) -> bytes:
-    """Return what a station's tasks need as bytes; raise ConfigurationError if it cannot travel."""
+    """Return what a station's tasks need as bytes; raise ConfigurationError if it cannot be pickled."""
     from duerow.spark.pickling import dumps
 
     try:

@@ -1,4 +1,4 @@
-"""What Spark's data source is told: options, which are text; checked before a database is asked.
+"""The options of Spark's data source: text, checked before a database is asked.
 
 The URL and the keys of payloads are secrets. They are read where the query is planned and travel within the pickled
 tasks; no plan, setting or representation shows them.
@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, StoreUnavailable
+from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, StoreUnavailable, shown
 from duerow.message import check_moment, check_queue_name, check_span
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
-"""What else `duerow.connect` can be given as text."""
+"""Further arguments of `duerow.connect` that are text."""
 
 SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
-"""What Spark itself puts among the options of streams."""
+"""Options that Spark itself adds for streams."""
 
 OF_TABLE: Final = "option."
-"""How Spark calls the options of a table in its catalog, when the table is made."""
+"""Spark's prefix for the options of a table in its catalog."""
 
 DIGITS: Final = 18
-"""Of a number at the most: every database takes such a number of rows."""
+"""The most digits of a number, so that every database accepts it as a number of rows."""
 
 SHORTEST: Final = timedelta(milliseconds=1)
 
@@ -61,7 +61,7 @@ class Reach:
 
     @property
     def database(self) -> Database:
-        """This process's way to the queues.
+        """This process's database.
 
         Raises:
             NotSupported: the database is a file of the host where the query was planned, and this is another one.
@@ -70,7 +70,7 @@ class Reach:
 
     @property
     def sealing(self) -> Sealing | None:
-        """What decrypts payloads; None without keys."""
+        """The encryption; None without keys."""
         if not self.keys:
             return None
         from duerow.encryption import Encryption
@@ -78,10 +78,10 @@ class Reach:
         return Encryption(self.keys)
 
     def open(self) -> Database:
-        """Return a new way to the queues, to be closed."""
+        """Return a new database, which the caller closes."""
         from duerow.sync.database import connect  # a task that reads as Arrow needs no store
 
-        settings: dict[str, Any] = dict(self.settings)
+        settings: dict[str, Any] = {"read_timeout": None, **dict(self.settings)}  # nobody waits at a screen for a job
         database = connect(self.url, encryption=self.sealing, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
@@ -95,7 +95,7 @@ class Reach:
 
     @contextmanager
     def planning(self) -> Iterator[Database]:
-        """Lend a way to the queues whose tables were looked at just now.
+        """Lend a database whose tables were just checked.
 
         Spark keeps the process that plans queries for a while, so a server's connections rest there for the next one.
         A file is opened anew: by now another one may be in its place.
@@ -114,12 +114,12 @@ class Reach:
             _planned.pop(next(iter(_planned))).close()
 
     def _seen_again(self) -> Database | None:
-        """Return what the query before was planned with, if the server is still there."""
+        """Return the database of the previous query, if the server still answers."""
         database = _planned.pop(self, None)
         if database is None:
             return None
         try:
-            database.run(database.store.check)
+            database.run(database.store.schema.check)
         except StoreUnavailable:  # it went away in between; a new connection will tell if it has not come back
             database.close()
             return None
@@ -162,12 +162,12 @@ class SourceOptions:
         takes = {*known, *REACH, *SETTINGS}
         if "path" in self._given:
             raise ConfigurationError(
-                f"duerow has no files, so load() and save() take no path, not {self._given['path']!r:.80}: "
+                f"duerow has no files, so load() and save() take no path; got {shown(self._given['path'])}: "
                 "give options, such as url and queue"
             )
         if unknown := sorted(set(self._given) - takes - SPARKS):
             raise ConfigurationError(
-                f"there is no option {', '.join(unknown)} here; there are {', '.join(sorted(takes))}"
+                f"there is no option {', '.join(unknown)} here; the options are {', '.join(sorted(takes))}"
             )
 
     def reach(self) -> Reach:
@@ -185,7 +185,7 @@ class SourceOptions:
         settings = tuple(sorted((name, self._given[name]) for name in SETTINGS & self._given.keys()))
         url = (self._given.get("url") or self._secret("urlenv", "urlfile") or "").strip()
         if not url:
-            raise ConfigurationError(f"option {ways[0]} gives no URL: it is empty")
+            raise ConfigurationError(f"option {ways[0]} is empty; it must give a URL")
         return Reach(url, settings, self._keys(), socket.gethostname())
 
     def _keys(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ class SourceOptions:
             raise ConfigurationError("give one of the options keysenv and keysfile, not both")
         keys = tuple((self._secret("keysenv", "keysfile") or "").replace(",", " ").split())
         if ways and not keys:
-            raise ConfigurationError(f"option {ways[0]} gives no key: it is empty; leave it out for clear text")
+            raise ConfigurationError(f"option {ways[0]} is empty; give a key, or leave it out for clear text")
         return keys
 
     def _secret(self, by_variable: str, by_file: str) -> str | None:
@@ -209,7 +209,7 @@ class SourceOptions:
             except OSError as error:
                 raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
             except UnicodeDecodeError:
-                raise ConfigurationError(f"option {by_file}: {file} is no text") from None  # what it holds is secret
+                raise ConfigurationError(f"option {by_file}: {file} is not text") from None  # what it holds is secret
         return None
 
     def text(self, name: str) -> str | None:
@@ -217,10 +217,10 @@ class SourceOptions:
         return self._given.get(name)
 
     def one_of(self, name: str, choices: Collection[str]) -> str:
-        """Return an option that is one of these words; the first is its default."""
+        """Return an option that is one of these words; default: the first."""
         said = self._given.get(name, next(iter(choices))).lower()
         if said not in choices:
-            raise ConfigurationError(f"option {name} is one of {', '.join(choices)}, not {said!r:.80}")
+            raise ConfigurationError(f"option {name} is one of {', '.join(choices)}, not {shown(said)}")
         return said
 
     def flag(self, name: str) -> bool:
@@ -234,24 +234,22 @@ class SourceOptions:
             return None
         if not said.isascii() or not said.isdigit() or len(said) > DIGITS or int(said) < 1:
             raise ConfigurationError(
-                f"option {name} is a number above zero, of at most {DIGITS} digits, not {said!r:.80}"
+                f"option {name} is a number above zero, of at most {DIGITS} digits, not {shown(said)}"
             )
         return int(said)
 
     def span(self, name: str, default: timedelta) -> timedelta:
-        """Return an option that is a length of time, such as 30s, 10m or 1h."""
+        """Return an option that is a time span, such as 30s, 10m or 1h."""
         said = self._given.get(name)
         if said is None:
             return default
         if not (found := _SPAN.fullmatch(said.strip().lower())):
-            raise ConfigurationError(f"option {name} is a length of time such as 30s, 10m or 1h, not {said!r:.80}")
+            raise ConfigurationError(f"option {name} is a time span such as 30s, 10m or 1h, not {shown(said)}")
         try:
             span = timedelta(seconds=float(found[1]) * _UNITS[found[2]])
             return check_span(f"option {name}", span, SHORTEST)
         except (OverflowError, InvalidMessage) as error:
-            raise ConfigurationError(
-                f"option {name} is a length of time from 1ms to 365000d, not {said!r:.80}"
-            ) from error
+            raise ConfigurationError(f"option {name} is a time span from 1ms to 365000d, not {shown(said)}") from error
 
     def moment(self, name: str) -> datetime | None:
         """Return an option that is a time with its zone; None if it is not given."""
@@ -262,7 +260,7 @@ class SourceOptions:
             return check_moment(name, datetime.fromisoformat(said))
         except (ValueError, InvalidMessage) as error:
             raise ConfigurationError(
-                f"option {name} is a time such as 2026-03-01T12:00:00Z, not {said!r:.80}"
+                f"option {name} is a time such as 2026-03-01T12:00:00Z, not {shown(said)}"
             ) from error
 
     def names(self, name: str) -> tuple[str, ...] | None:

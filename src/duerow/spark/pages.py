@@ -1,4 +1,4 @@
-"""Pages of a scan, for the tasks that read it: they begin to read without a store where a driver gives Arrow.
+"""Pages of a scan, for the tasks that read it; with an Arrow driver they read without opening a store.
 
 A scan is written as the driver takes it where the query is planned, and travels to the tasks. Only a task that cannot
 use it connects as everybody does, which a Python process that has just begun needs half a second for.
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from duerow.sync.database import Database
 
 FIRST_PAGE: Final = 1_000
-"""Rows of the first page, as long as it is not known how large they are."""
+"""Rows of the first page, before their size is known."""
 
 PAGE_BYTES: Final = 16 << 20
-"""About how many bytes the further pages have."""
+"""The size of all later pages, in bytes, roughly."""
 
 LARGEST_PAGE: Final = 100_000
-"""Rows of a page at the most that come as Arrow."""
+"""The most rows of a page read as Arrow."""
 
 PAGE_OF_VALUES: Final = 5_000
-"""Rows of a page at the most that come as Python's values."""
+"""The most rows of a page read as Python values."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Pages:
     arrow: ArrowScan | None
 
     def read(self, ranges: Sequence[tuple[int, int]], most: int | None = None) -> Iterator[Table]:
-        """Read what the scan finds; while a page is worked on the database is at the next one.
+        """Read the rows of the scan; the database reads the next page while one is processed.
 
         Args:
             ranges: the first and the last id of each range, in the order to read them in.
@@ -87,13 +87,13 @@ class Pages:
                     wanted = None if wanted is None else wanted - page.num_rows
 
     def _end_of(self, page: Table) -> tuple[int, int]:
-        """Return where to go on behind a page."""
+        """Return where the next page starts."""
         return page.column("id")[-1].as_py(), page.column("token")[-1].as_py() if self.query.past else ALL_IDS
 
     def _by_values(self, after: tuple[int, int], last: int, limit: int) -> Table:
-        """Read a page as everybody reads; see `duerow.store.ReadPage`."""
+        """Read a page through the store; see `duerow.store.ReadPage`."""
         database, page = self.reach.database, replace(self.query, after=after, last=last, limit=limit)
-        records = database.run(lambda: database.store.scan(page))
+        records = database.run(lambda: database.store.bulk.scan(page))
         return of_records(records, self.names, TURN if self.query.past else MESSAGE)
 
 

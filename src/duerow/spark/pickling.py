@@ -1,6 +1,6 @@
-"""Stations on their way to the executors, with the functions and types of the program that made them.
+"""Pickling of stations for the executors, with the functions and types of the program.
 
-What a module defines travels by its name; what the program itself or a notebook defines, by value.
+Definitions of a module are pickled by name, those of the program itself or a notebook by value.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import msgspec
 from pyspark import cloudpickle
 
 _CACHE: Final = "__msgspec_cache__"
-"""Where msgspec keeps what it knows of a type: it makes that anew wherever it is missing."""
+"""The attribute in which msgspec caches a type's information, which it rebuilds if it is missing."""
 
 
 def dumps(value: object) -> bytes:
-    """Return a value as bytes that the executors' Python can load; PicklingError if it cannot travel."""
+    """Return a value as bytes that the executors can load; raise PicklingError if it cannot be pickled."""
     file = io.BytesIO()
     _Pickler(file).dump(value)  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Cloudpickle, which knows nothing of msgspec."""
+    """Cloudpickle, extended for msgspec."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """Let types travel without msgspec's cache; refuse a Struct by value, which would arrive without fields."""
+        """Pickle types without msgspec's cache; refuse a Struct by value, which would lose its fields."""
         if not isinstance(obj, type):
             return super().reducer_override(obj)  # type: ignore[no-untyped-call]
         if _CACHE in vars(obj):

@@ -1,4 +1,4 @@
-"""A first, tiny job: can the executors work on the queues? If not, say what is missing where, before anything else."""
+"""A tiny first job that checks whether the executors can work on the queues, and reports what is missing where."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from duerow.errors import ConfigurationError, NotSupported
+from duerow.spark.labels import labelled
 from duerow.sync.database import Database
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MANY: Final = 1 << 12
-"""Rows of a frame whose partitions Spark may choose by itself."""
+"""The rows of a frame whose partitions Spark chooses."""
 
 SCHEMA: Final = "host string, problem string"
 
@@ -30,13 +31,13 @@ def check_reach(spark: SparkSession, database: Database) -> None:
     master = spark.conf.get("spark.master", "") or ""
     if not capabilities.hosts and not master.startswith("local"):
         raise NotSupported(
-            f"this database is a file of this machine, and Spark runs at {master or 'another place'}: use a local[*] "
+            f"this database is a file on this machine, and Spark runs on {master or 'another one'}: use a local[*] "
             "master, or a database server"
         )
 
 
 def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
-    """Connect from every place that Spark would use; return how many tasks it runs at once.
+    """Connect from every executor; return how many tasks Spark runs at once.
 
     Done once for each session and database.
 
@@ -49,7 +50,8 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
         return reached[what]
     frame = spark.range(0, MANY).mapInArrow(_look(url, settings, version("duerow")), SCHEMA)
     try:
-        found = frame.collect()
+        with labelled(spark, "duerow: check of the executors"):
+            found = frame.collect()
     except Exception as error:
         raise ConfigurationError(
             f"Spark cannot run Python functions on its executors: {last_line(error)}; each needs the driver's version "
@@ -63,7 +65,7 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
 
 
 def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return a function that Spark sends whole, since duerow may be missing where it runs."""
+    """Return a function that Spark pickles by value, since duerow may be missing on the executors."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         import socket
@@ -91,7 +93,7 @@ def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterabl
 
 
 def last_line(error: BaseException) -> str:
-    """Return what an error of Spark's says: the last line of the Python traceback in it, else what Java says."""
+    """Return what a Spark error says: the last line of a Python traceback in it, or Spark's own message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ends = [place for place, line in enumerate(lines) if line.startswith("at ") or "JVM stacktrace" in line]
     lines = [line for line in (lines[: ends[0]] if ends else lines) if not line.startswith("SQLSTATE: ")]
@@ -106,4 +108,4 @@ def last_line(error: BaseException) -> str:
 
 
 _CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
-"""How Spark begins its own errors."""
+"""How Spark's own errors begin."""

@@ -1,4 +1,4 @@
-"""Progress bars of a run, for people at a terminal: a bar for each station, of the messages that have left it."""
+"""Progress bars of a run on a terminal: one for each station, counting the messages that have left it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from duerow.errors import ConfigurationError
 from duerow.spark.jobs import Job
 
 EVERY: Final = 1.0
-"""Seconds between two looks at how much is left."""
+"""Seconds between two counts of what is left."""
 
 Show = Callable[[Iterable[Job]], None]
-"""Shows how far the stations are."""
+"""Shows the progress of the stations."""
 
 
 @contextmanager
 def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
-    """Give what shows bars on standard error in a block.
+    """Show bars on standard error within a block.
 
     Args:
         wanted: whether to show any; None: where standard error is a terminal and the package rich is installed.
@@ -34,7 +34,9 @@ def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     except ModuleNotFoundError as error:
         if wanted:
-            raise ConfigurationError(f"bars need the module {error.name}: pip install 'duerow[cli]'") from error
+            raise ConfigurationError(
+                f"progress bars need the module {error.name}; run pip install 'duerow[cli]'"
+            ) from error
         wanted = False
     if not (sys.stderr.isatty() if wanted is None else wanted):
         yield lambda jobs: None

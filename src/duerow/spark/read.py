@@ -1,7 +1,8 @@
-"""How executors read a batch: each task a range of ids, as rows of a data frame.
+"""How executors read a batch: each task reads a range of ids as rows of a data frame.
 
 A message that nobody can read, whose payload does not fit the columns, or that has gone through too many queues is
-buried here with the reason, and is in no frame: it fails alone. One whose key is missing here is put off.
+buried here with the reason, and is in no frame: it fails alone. One whose key is missing here is put off. One of a kind
+that the station's type does not know is given back as it was.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from duerow.payload.types import LARGE, Declared
 from duerow.pipeline import Frame
 from duerow.queue import mapping
 from duerow.queue.mapping import HOPS
-from duerow.reservation import BareReservation
+from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Bury, Release, Settlement
 from duerow.spark.batch import Range
+from duerow.spark.consumer import Tally, TaskSettler
 from duerow.spark.fast_check import glance
 from duerow.spark.gc_freeze import keep_what_is_imported
-from duerow.spark.schema import check_text, checker, needs_check
-from duerow.spark.task import Access, Tally, TaskSettler, database_of
-from duerow.store import Record
+from duerow.spark.task import Access, database_of
+from duerow.spark.value_checks import check_text, checker, needs_check
+from duerow.store import Lease, Record
 from duerow.sync.database import Database
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 CHUNK: Final = 5_000
-"""Messages that are read at once, at most."""
+"""The most messages that are read at once."""
 
 SCHEMA: Final = (
     "_id long, _key string, _group string, _priority int, _headers string, _attempts int, _created_at timestamp, "
@@ -48,7 +50,7 @@ SCHEMA: Final = (
 
 @dataclass(frozen=True)
 class Desk:
-    """What is the same for all batches of a frame station, so that a process makes it once.
+    """What all batches of a frame station share, built once per process.
 
     Attributes:
         access: how to reach the queues.
@@ -122,6 +124,7 @@ class BatchReader:
             first = records[-1].id + 1
 
     def _columns(self, records: list[Record]) -> RecordBatch:
+        records = self._known(records)
         texts: list[str | None] = []
         refused: list[tuple[BareReservation, Settlement]] = []
         for record in records:
@@ -141,6 +144,19 @@ class BatchReader:
             records = [record for record, text in zip(records, texts, strict=True) if text is not None]
             texts = [text for text in texts if text is not None]
         return _arrow(records, texts)
+
+    def _known(self, records: list[Record]) -> list[Record]:
+        """Return those of kinds that the station's type knows; give the others back, to consumers that know them."""
+        if self._declared is None:
+            return records
+        knows = self._queue.knows_kind
+        others = [one for one in records if one.damage is None and not knows(one.kind)]
+        if not others:
+            return records
+        receipts = [Receipt(one.id, one.token) for one in others]
+        lent = Lease(receipts, {one.id: one.group for one in others if one.group is not None})
+        self._settler.patiently(lambda: self._queue.bulk.give_back(lent))
+        return [one for one in records if one.damage is not None or knows(one.kind)]
 
     def _text(self, record: Record) -> str:
         """Return a payload as JSON text that fits the columns; raise CodecError if it does not, or cannot be read."""

@@ -1,4 +1,4 @@
-"""Rows of a frame that are to be messages: which columns there may be, and the entry that each row becomes."""
+"""Rows of a frame that become messages: the columns that are allowed, and the entry made from each row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PUSHED: Final = ("payload", "key", "due", "headers", "group", "priority", "queue
 """The columns of messages to be pushed."""
 
 CHUNK: Final = 5_000
-"""Rows that are made entries, and pushed by one statement, at a time."""
+"""Rows that are turned into entries, and pushed by one statement, at a time."""
 
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 _SCALARS: Final = (StringType, BooleanType, *_WHOLE, FloatType, DoubleType, NullType)
@@ -54,8 +54,8 @@ def check_pushed(schema: StructType, queue: str | None) -> None:
     """Raise ConfigurationError unless rows of this schema can be pushed.
 
     Args:
-        schema: the frame's.
-        queue: where rows go that name no queue; None: each must.
+        schema: the schema of the frame.
+        queue: the queue of rows that name none; None: each row must name one.
     """
     names = schema.names
     if "payload" not in names:
@@ -69,12 +69,12 @@ def check_pushed(schema: StructType, queue: str | None) -> None:
             "into the payload"
         )
     if queue is None and "queue" not in names:
-        raise ConfigurationError("say which queue to push to: by the option queue, or by a column of that name")
+        raise ConfigurationError("name the queue to push to, with the option queue or a column queue")
     check_types(schema)
 
 
 def check_types(schema: StructType) -> None:
-    """Raise ConfigurationError unless the columns of messages have types that messages can be made of."""
+    """Raise ConfigurationError unless the columns have types from which messages can be made."""
     for field in schema.fields:
         kind = field.dataType
         match field.name:
@@ -124,11 +124,11 @@ def _check_json(path: str, kind: DataType) -> None:
 
 
 class RowTerms(NamedTuple):
-    """What a queue says of what is pushed to it.
+    """What a task must know of a queue that it pushes to.
 
     Attributes:
-        queue: its handle.
-        remembers: whether a key that is remembered is taken.
+        queue: the handle of the queue.
+        remembers: whether remembered keys count as taken.
     """
 
     queue: Queue[Any]
@@ -136,14 +136,14 @@ class RowTerms(NamedTuple):
 
 
 class Rows:
-    """Makes entries of rows.
+    """Turns rows into entries.
 
     Args:
-        database: where they go.
+        database: the database that they go to.
         names: the columns of the rows.
-        as_text: whether the payload is JSON text already.
-        queue: where rows go that name no queue.
-        remembers: whether queues may remember keys: what is staged cannot ask them.
+        as_text: whether the payload is already JSON text.
+        queue: the queue of rows that name none.
+        remembers: whether queues may remember keys: staging cannot look up remembered keys.
     """
 
     def __init__(
@@ -155,17 +155,17 @@ class Rows:
         self.terms = cache(lambda name: _terms(database, name))
 
     def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Entry]]:
-        """Yield the entries of the rows, some thousands at a time.
+        """Yield the entries of the rows, a few thousand at a time.
 
         Raises:
-            InvalidMessage: a row cannot be pushed; said with the row.
+            InvalidMessage: a row cannot be pushed; the message names the row.
         """
         for batch in batches:
             for start in range(0, batch.num_rows, CHUNK):
                 yield self._entries(batch.slice(start, CHUNK))
 
     def values(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a batch, with payloads and headers as Python's values."""
+        """Yield the rows of a batch, with payloads and headers as Python values."""
         columns = {
             name: _values(name, batch.column(place), self._as_text)
             for place, name in enumerate(batch.schema.names)
@@ -201,12 +201,12 @@ class Rows:
         name = row.get("queue") or self._queue
         try:
             if name is None:
-                raise InvalidMessage("it names no queue, and there is no option queue")
+                raise InvalidMessage("it names no queue, and the option queue is not set")
             queue, remembers = self.terms(name)
             key = row.get("key")
             if remembers and key is not None and not self._may_remember:
                 raise InvalidMessage(
-                    f"queue {name!r} remembers keys, which a write as a whole cannot ask: leave out atomic=true or the "
+                    f"queue {name!r} remembers keys, which an atomic write cannot check: leave out atomic=true or the "
                     "key, or push to another queue"
                 )
             payload = read_text(row["payload"]) if self._as_text else row["payload"]
@@ -231,10 +231,10 @@ class Rows:
 
 
 def read_text(text: str | None) -> Any:
-    """Return the value that a payload's JSON text says; null for none.
+    """Return the value of a payload's JSON text; null if there is none.
 
     Raises:
-        CodecError: it is no JSON.
+        CodecError: it is not JSON.
     """
     if text is None:
         return None
@@ -242,8 +242,8 @@ def read_text(text: str | None) -> Any:
         return _decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise CodecError(
-            f"its payload is no JSON ({error}): give a struct instead of text, such as struct(payload AS text), or JSON"
-            " that to_json has made of one"
+            f"its payload is not valid JSON ({error}): give a struct instead of text, such as struct(payload AS text), "
+            "or JSON made by to_json"
         ) from error
 
 

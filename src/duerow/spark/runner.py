@@ -1,4 +1,4 @@
-"""Run a pipeline on Spark: all stations at the same time, each in rounds as long as it has something due."""
+"""Run a pipeline on Spark: all stations at the same time, each in rounds while something is due there."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
+from importlib.metadata import version
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError, StoreUnavailable
+from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
 from duerow.pipeline import Frame, Pipeline, Station
+from duerow.queue.consumer_id import consumer_name
+from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
+from duerow.spark.labels import cancel, context_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
-from duerow.spark.task import OUTAGE, Access, Tally, due_in, is_due
+from duerow.spark.task import Access
 from duerow.sync.database import Database, connect
-from duerow.worker.prefetch import Interval, patiently
+from duerow.worker.maintenance import PRESENT
+from duerow.worker.outage import patiently
+from duerow.worker.prefetch import Interval
 from duerow.worker.run import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -50,30 +58,33 @@ def run(
     progress: bool | None = None,
     **settings: Any,
 ) -> Tallies:
-    """Run a pipeline on Spark; return what each station's tasks report that they did, which is only a hint.
+    """Run a pipeline on Spark; return what the tasks of each station report, which is only a hint.
 
     Args:
-        pipeline: what to run.
-        url: the database, as for `duerow.connect`; the executors must reach it too. It travels inside the pickled task
-            and appears in no plan and no setting of Spark.
-        spark: a session, also one of Spark Connect; default: the one of `duerow.spark.session()`.
+        pipeline: the pipeline to run.
+        url: the database, as for `duerow.connect`; the executors must be able to reach it too. It travels inside the
+            pickled task, and appears in no query plan and no Spark setting.
+        spark: a session, which may be one of Spark Connect; default: `duerow.spark.session()`.
         until: "empty" returns when the stations' queues hold no message with a due time, so it waits for delayed
             messages and for those that others have reserved; "idle" returns when nothing is due now; None runs until it
             is stopped.
         chunk: the most messages that a task claims and settles at once.
-        parallelism: tasks of a station at once; default: as many as Spark runs at once.
-        stop: set it to stop: tasks finish what they hold, within seconds, and no more are started.
-        rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
-        progress: whether to show bars on standard error; default: if that is a terminal, and `rich` is installed.
+        parallelism: how many tasks of a station run at once; default: as many as Spark can run at once.
+        stop: an event that stops the run when it is set: tasks finish what they hold, within seconds, and no new ones
+            start.
+        rehome: where to send the messages of removed stations; see `Database.declare_pipeline`.
+        progress: whether to show progress bars on standard error; default: if that is a terminal and `rich` is
+            installed.
         settings: further arguments for `duerow.connect`.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a driver or a way to the database; a function cannot be pickled; a
-            removed station still has messages under way.
+        ConfigurationError: an executor lacks duerow, a database driver or access to the database; a function cannot be
+            pickled; a removed station still has messages.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
-        StationFailed: a station's tasks failed repeatedly. What they held is due again when its lease ends.
-        StoreUnavailable: the database has not answered for 30 seconds. What tasks held is due again when its lease
-            ends.
+        StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
+            leases end.
+        StoreUnavailable: the database has not answered for 30 seconds. The messages that tasks held are due again when
+            their leases end.
     """
     check_until(until)
     with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
@@ -89,7 +100,7 @@ def step(
     parallelism: int | None = None,
     **settings: Any,
 ) -> Tallies:
-    """Run one job for each station that has something due, one after the other; arguments and errors as in `run`."""
+    """Run one job for each station with due messages, one after the other; arguments and errors as for `run`."""
     with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
         return runner.step()
 
@@ -105,14 +116,15 @@ def _runner(
     rehome: Mapping[str, str] | None = None,
 ) -> Iterator[Runner]:
     if not isinstance(pipeline, Pipeline):
-        raise ConfigurationError(f"a Pipeline is what runs, not {pipeline!r:.80}")
+        raise ConfigurationError(f"run() takes a Pipeline, not {shown(pipeline)}")
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)
     if not isinstance(url, str):
-        raise ConfigurationError(f"Spark takes the URL of a database, which its executors open, not {url!r:.80}")
+        raise ConfigurationError(f"run() takes the URL of a database, which the executors open, not {shown(url)}")
     with connect(url, **settings) as database:
         pipeline.check_store(database.store.capabilities)
+        database.check_may_consume()
         spark = spark or session()
         check_reach(spark, database)
         places = probe(spark, url, settings)
@@ -126,12 +138,12 @@ class Runner:
     """The driver's side of one run.
 
     Args:
-        pipeline: what to run.
+        pipeline: the pipeline to run.
         spark: the session to run it on.
         database: the driver's own connection to the queues.
         access: how the executors reach the database.
         chunk: the most messages that a task claims.
-        parallelism: tasks of a station at once.
+        parallelism: how many tasks of a station run at once.
     """
 
     def __init__(
@@ -148,27 +160,30 @@ class Runner:
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: list[tuple[Job, Future[None]]] = []
         self._ended, self._stop = threading.Event(), self._run.stop
+        self._presented_at = -PRESENT
 
     @property
     def tallies(self) -> Tallies:
-        """What the tasks of each station report that they did."""
+        """What the tasks of each station report."""
         return {job.station.name: job.tally for job in self._jobs}
 
     def step(self) -> Tallies:
-        """Do one round of each station that has something due."""
+        """Run one round of each station with due messages."""
+        self._follow_limits()
         for job in self._jobs:
             if self._is_due(job):
                 job.round()
         return self.tallies
 
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
-        """Do rounds, those of different stations at the same time, until there is nothing more to do."""
+        """Run rounds, those of different stations at the same time, until there is nothing left to do."""
         self._stop = stop
         interval = Interval()
         with ThreadPoolExecutor(2 * len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
                     self._collect()
+                    self._present()
                     show(self._jobs)
                     if self._start(threads):
                         interval.reset()
@@ -180,16 +195,38 @@ class Runner:
                 raise  # the other stations' tasks finish what they hold, and settle it
             except BaseException:
                 self._run.stop.set()
-                self._spark.interruptTag(self._run.tag)
+                cancel(self._spark, self._run.tag)
                 raise
             finally:
                 self._run.stop.set()
         self._collect()
         return self.tallies
 
+    def _present(self) -> None:
+        """Every ten seconds, say which stations run here, with their kinds and Spark's pages, and follow limits."""
+        if monotonic() - self._presented_at < PRESENT:
+            return
+        self._follow_limits()
+        self._presented_at, store = monotonic(), self._database.store
+        name = consumer_name(f"spark {page}" if (page := _page_of(self._spark)) else "spark")
+        try:
+            for job in self._jobs:
+                about = (job.station.name,), job.queue.kinds, version("duerow")
+                self._database.run(partial(store.metadata.note_consumer, f"{name}/{job.station.name}", *about))
+        except DuerowError as error:
+            LOG.warning("%s: cannot record that it runs: %s", self._pipeline, error)
+
+    def _follow_limits(self) -> None:
+        """Let each station do as much as operators allow."""
+        try:
+            for job in self._jobs:
+                job.limit(job.queue.limits())
+        except StoreUnavailable as error:
+            LOG.warning("%s: cannot read the limits of its stations: %s", self._pipeline, error)
+
     def _left(self, queue: str) -> int:
         """Return how many messages of a queue have a due time."""
-        standing = self._database.run(lambda: self._database.store.queue_stats(queue, None))
+        standing = self._database.run(lambda: self._database.store.operations.queue_stats(queue, None))
         return standing.ready + standing.delayed + standing.leased + standing.waiting
 
     def _collect(self) -> None:
@@ -220,7 +257,11 @@ class Runner:
             return False
         there = [job.station for job in self._jobs]
         waits = map(self._due_in, [*there, *there[-2::-1]])
-        return all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits)
+        if not all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits):
+            return False
+        for job in self._jobs:
+            job.look_for_unknown(now=True)
+        return True
 
     def _is_due(self, job: Job) -> bool:
         """Return whether a station has something to do that may be started now."""
@@ -235,11 +276,19 @@ class Runner:
             LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
 
         try:
-            return patiently(lambda: due_in(self._database, [station.name]), OUTAGE, self._stop.wait, tell)
+            return patiently(
+                lambda: due_in(self._database, [station.name], self._run.only), OUTAGE, self._stop.wait, tell
+            )
         except StoreUnavailable:
             if self._stop.is_set():
                 return None  # nothing more is started
             raise
+
+
+def _page_of(spark: SparkSession) -> str | None:
+    """Return the address of Spark's own pages of a session; None: it has none, or is reached through Spark Connect."""
+    context = context_of(spark)
+    return None if context is None else context.uiWebUrl
 
 
 def _job(run: SparkRun, station: Station) -> Job:

@@ -1,4 +1,4 @@
-"""A Spark session on this machine, for experiments, tests and small jobs; larger jobs bring their own."""
+"""A Spark session on this machine, for experiments, tests and small jobs."""
 
 from __future__ import annotations
 
@@ -17,29 +17,34 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASK_ATTEMPTS: Final = 4
-"""How often a task is tried in all; Spark's default on a single machine is once."""
+"""How many times a task is tried; on a single machine, Spark's default is once."""
+
+REDACTED: Final = r"(?i)secret|password|token|access[.]?key|credential|://[^\s/@]*:[^\s/@]+@"
+"""What Spark hides in its pages and its event log: settings with such names, and passwords in URLs.
+
+Spark's own default, and the URLs.
+"""
 
 _POOLS: Final = Path(__file__).with_name("pools.xml")
-"""Makes the pool of all jobs a fair one, so that stations share the task slots."""
+"""Configures a fair pool for all jobs, so that stations share the task slots."""
 
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
 def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> SparkSession:
-    """Return a session that runs on this machine: quiet, not reachable from elsewhere, and it retries failed tasks.
+    """Return a session on this machine that logs little, cannot be reached from outside, and retries failed tasks.
 
-    Starts Java if Spark does not run in this process yet; otherwise the running session is returned unchanged. In a
-    program started by `spark-submit`, or if `SPARK_REMOTE` names a Spark Connect server, the session is theirs: it runs
-    where they say, with their settings and those given here.
+    If Spark already runs in this process, the running session is returned unchanged; otherwise Java is started. In a
+    program started by `spark-submit`, or if `SPARK_REMOTE` names a Spark Connect server, the session runs there, with
+    the settings from there and those given here.
 
     Args:
         app: the application's name.
-        cores: how many tasks run at once; default: the number of the machine's cores. Ignored if the session comes from
-            elsewhere.
-        settings: Spark settings, with `__` for each dot: `spark__driver__memory="4g"`.
+        cores: how many tasks run at once; default: the number of cores. Ignored by `spark-submit` and Spark Connect.
+        settings: Spark settings, with `__` instead of dots: `spark__driver__memory="4g"`.
 
     Raises:
-        ConfigurationError: PySpark is not installed, there is no Java 17 or later, or the number of cores is invalid.
+        ConfigurationError: PySpark is not installed, Java 17 or later is missing, or the number of cores is invalid.
     """
     if cores is not None:
         from duerow.worker.run import check_count  # imported here: it brings what workers need, but few sessions do
@@ -48,7 +53,7 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"Spark needs the module {error.name}: pip install 'duerow[spark]'") from error
+        raise ConfigurationError(f"Spark needs the module {error.name}; run pip install 'duerow[spark]'") from error
     if (active := SparkSession.getActiveSession()) is not None:
         return active
     builder, wanted = SparkSession.builder, {name.replace("__", "."): value for name, value in settings.items()}
@@ -88,6 +93,7 @@ def _settings(cores: int | None) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.redaction.regex": REDACTED,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.default.parallelism": tasks,

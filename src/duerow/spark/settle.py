@@ -1,8 +1,8 @@
-"""End the turns of messages that a stream has lent, by the rows that became of them.
+"""End the turns of messages that a stream reserved, by the rows that were made from them.
 
-Each row says by id and token which message it is. It goes on to another queue, with what the row says of payload, key,
-due time, headers, group and priority; or it is done. The receipt is the fence: a second try of a task, a second copy or
-a zombie finds the turn ended and changes nothing. So each message has one row; a second one is an error.
+Each row names its message by id and token. The message moves to another queue, with the payload, key, due time,
+headers, group and priority of the row, or it is done. The receipt is the fence: a repeated or duplicate task finds the
+turn ended and changes nothing. Each message must therefore have exactly one row; a second one is an error.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "to", "done", "on_duplicate"})
 
 CHANGES: Final = ("payload", "key", "due", "headers", "group", "priority", "to")
-"""The columns that say what becomes of a message; of the others those of the stream's own are not looked at."""
+"""The columns that change a message; further columns of the stream's own are ignored."""
 
 
 def asks_to_settle(options: Mapping[str, str], schema: StructType) -> bool:
-    """Return whether the rows are messages that a stream has lent, whose turns they end."""
+    """Return whether the rows end turns: they are messages that a stream reserved."""
     return bool({"to", "done"} & {name.lower() for name in options}) or "to" in schema.names
 
 
 @dataclass(frozen=True)
 class Settled(WriterCommitMessage):
-    """What a task says: the ids of the messages whose turns it ended, and of those that were no longer lent."""
+    """What a task reports: the ids of the messages whose turns it ended, and of those that were no longer its own."""
 
     ended: bytes
     refused: bytes
@@ -58,16 +58,16 @@ class Settled(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class Ending:
-    """How to end turns, as every task is told.
+    """How to end turns; sent to every task.
 
     Attributes:
-        reach: how to reach the queues.
+        reach: how tasks reach the database.
         names: the columns of the rows.
-        as_text: whether the payload is JSON text already.
-        queue: which queue lent the messages; None: each row says.
-        to: where they go; None: the column of that name says, and a null is done.
-        done: whether all are done.
-        on_duplicate: what to do when a live message of the target has the key.
+        as_text: whether the payload is already JSON text.
+        queue: the queue of the messages; None: each row names it.
+        to: the queue that they move to; None: the column `to` names it, and null means done.
+        done: whether all messages are done.
+        on_duplicate: what to do if a live message of the target has the key.
     """
 
     reach: Reach
@@ -82,7 +82,7 @@ class Ending:
         """End the turns of a partition.
 
         Raises:
-            InvalidMessage: a row cannot be what it is; InvalidOutcome: a message has two rows. Nothing was changed.
+            InvalidMessage: a row is invalid; InvalidOutcome: a message has two rows. Nothing was changed.
         """
         database = self.reach.database
         rows = Rows(database, (*CHANGES, "id", "token", "queue"), self.as_text, None, True)
@@ -108,11 +108,11 @@ class Ending:
     ) -> Iterator[tuple[BareReservation, Settlement]]:
         """Yield the messages that are still lent on the tokens that the rows say, each with its end."""
         query = Query(queue, ids=tuple(rows), by_id=True, limit=len(rows))
-        for record in database.run(lambda: database.store.find(query)):
+        for record in database.run(lambda: database.store.messages.find(query)):
             row = rows[record.id]
             if record.token == row["token"] and record.leased_until is not None:
-                lent = BareReservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
-                yield lent, self._end(database, record, row)
+                leased = BareReservation(message(record, AS_STORED), record.leased_until, sealed=sealed_of(record))
+                yield leased, self._end(database, record, row)
 
     def _end(self, database: Database, record: Record, row: Mapping[str, Any]) -> Settlement:
         to = self.to or row.get("to")
@@ -159,12 +159,12 @@ class StreamSettling(DataSourceStreamArrowWriter):
         return self._ending.settle(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # Spark's name
-        """See that each message had one row."""
+        """Check that each message had exactly one row."""
         check_settled(messages)
 
 
 class BatchSettling(DataSourceArrowWriter):
-    """As StreamSettling, for `foreachBatch`, where a stream's batch is a frame like any other."""
+    """Like StreamSettling, for `foreachBatch`, where a batch of a stream is an ordinary frame."""
 
     def __init__(self, ending: Ending) -> None:
         self._ending = ending
@@ -174,7 +174,7 @@ class BatchSettling(DataSourceArrowWriter):
         return self._ending.settle(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """See that each message had one row."""
+        """Check that each message had exactly one row."""
         check_settled(messages)
 
 
@@ -182,28 +182,28 @@ def ending(options: Mapping[str, str], schema: StructType) -> Ending:
     """Return how to end turns.
 
     Raises:
-        ConfigurationError: an option or a column cannot be what it is.
+        ConfigurationError: an option or a column is invalid.
     """
     asked = SourceOptions(options, KNOWN)
     names = schema.names
     for name in ("id", "token"):
         if name not in names or not isinstance(schema[name].dataType, LongType):
             raise ConfigurationError(
-                f"to send on what a stream has lent, or to say that it is done, its column {name} (bigint) must reach "
+                f"to send on or finish messages that a stream has lent, their column {name} (bigint) must reach "
                 "the sink; without the options to and done, and without a column to, rows are pushed as new messages"
             )
     if unknown := [name for name in names if name not in (*MESSAGE, *CHANGES)]:
         raise ConfigurationError(
-            f"there is no use for column {', '.join(unknown)}; what becomes of a message say {', '.join(CHANGES)}"
+            f"unknown column {', '.join(unknown)}; the columns that settle a message are {', '.join(CHANGES)}"
         )
     to, done, queue = asked.text("to"), asked.flag("done"), asked.queue()
     if (to is not None) + done + ("to" in names) != 1:
         raise ConfigurationError(
-            "say by one of the option to, the option done and a column to what becomes of messages"
+            "give exactly one of the option to, the option done and a column to, which settle the messages"
         )
     if queue is None and "queue" not in names:
         raise ConfigurationError(
-            "say which queue lent the messages: by the option queue, or by the stream's own column"
+            "name the queue that lent the messages, with the option queue or the stream's own column"
         )
     check_types(schema)
     mode = check_on_duplicate(asked.one_of("on_duplicate", ("reject", *ON_DUPLICATE)))
@@ -216,13 +216,13 @@ def ending(options: Mapping[str, str], schema: StructType) -> Ending:
 
 
 def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:
-    """Say what was refused; raise InvalidOutcome if a message was refused since another row had ended its turn."""
+    """Log refused messages; raise InvalidOutcome if one was refused because another row had ended its turn."""
     said = [one for one in messages if isinstance(one, Settled)]
     ended, refused = (
         {id_ for one in said for id_ in array("q", getattr(one, which))} for which in ("ended", "refused")
     )
     if refused:
-        LOG.warning("%d messages of %d were no longer lent, and not settled", len(refused), len(ended | refused))
+        LOG.warning("%d messages of %d were no longer leased, and were not settled", len(refused), len(ended | refused))
     if twice := sorted(ended & refused):
         raise InvalidOutcome(
             f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions, of which the first sent each "
@@ -233,7 +233,7 @@ def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:
 def _check_single(ids: Iterable[int | None]) -> None:
     counts = Counter(ids)
     if None in counts:
-        raise InvalidMessage("a row has no id, so it is no message that a stream has lent; nothing was changed")
+        raise InvalidMessage("a row has no id, so it is not a message that a stream has lent; nothing was changed")
     if twice := [id_ for id_, count in counts.items() if count > 1]:
         raise InvalidOutcome(
             f"message {twice[0]} has {counts[twice[0]]} rows, and {len(twice)} messages have more than one: a message "

@@ -1,10 +1,9 @@
-"""Push the rows of a frame: each once, however often Spark tries, duplicates or forgets a task.
+"""Push the rows of a frame, each exactly once, even if Spark repeats, duplicates or forgets a task.
 
-Each partition is one transaction, which also notes the partition's name: a second try, a second copy or a zombie finds
-it noted and writes nothing. The partition is the smallest piece for which that is true: a second try may get its rows
-in another order, or others altogether if the plan is not deterministic, so a part of one try and a part of another do
-not make a whole. With `atomic` the tasks stage what they have, and the driver publishes what those tries staged that
-Spark says have succeeded: all or nothing.
+Each partition is one transaction, which also records the partition's name: a repeated or duplicate task finds the name
+and writes nothing. It cannot be smaller than a partition: a repeated task may get its rows in another order, or
+different rows if the plan is not deterministic, so parts of two attempts need not add up to the whole. With `atomic`,
+tasks stage their rows, and the driver publishes what the successful attempts staged: all or nothing.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "on_duplicate", "atomic"})
 
 GATHERED: Final = 64 << 20
-"""Bytes of a partition that are kept at hand; a larger one is written while it comes, and then only tried once."""
+"""The most bytes of a partition that are buffered; a larger one is written as it arrives, and is only tried once."""
 
 
 class Place(NamedTuple):
-    """Where a task stands in its job.
+    """The place of a task in its job.
 
     Attributes:
-        partition: which part of the frame it has; the same for every try.
-        attempt: which try it is; unique in the application.
-        query: the query that it belongs to, if that is a stream: as its checkpoint says.
+        partition: the number of its partition; the same for every attempt.
+        attempt: the number of the attempt; unique in the application.
+        query: the id of its query from the checkpoint, for a stream.
     """
 
     partition: int
@@ -55,24 +54,24 @@ class Place(NamedTuple):
 
 
 def place() -> Place:
-    """Return where this task stands."""
+    """Return the place of this task."""
     task = TaskContext.get()
     if task is None:
-        raise ConfigurationError("this runs within a task of Spark's alone")
+        raise ConfigurationError("this runs only within a Spark task")
     return Place(task.partitionId(), task.taskAttemptId(), task.getLocalProperty("sql.streaming.queryId"))
 
 
 @dataclass(frozen=True)
 class Pushing:
-    """What to push where, as every task is told.
+    """What to push where; sent to every task.
 
     Attributes:
-        reach: how to reach the queues.
+        reach: how tasks reach the database.
         names: the columns of the rows.
-        as_text: whether the payload is JSON text already.
-        queue: where rows go that name no queue.
-        on_duplicate: what to do when a live message has the key of a row.
-        batch: names what belongs together: a job.
+        as_text: whether the payload is already JSON text.
+        queue: the queue of rows that name none.
+        on_duplicate: what to do if a live message has the key of a row.
+        batch: the name of the job.
     """
 
     reach: Reach
@@ -83,11 +82,11 @@ class Pushing:
     batch: str
 
     def rows(self, whole: bool) -> Rows:
-        """Return what makes entries of rows; `whole`: they are published with those of other tasks."""
+        """Return what turns rows into entries; `whole`: they are published together with those of other tasks."""
         return Rows(self.reach.database, self.names, self.as_text, self.queue, not whole)
 
     def stage(self, batches: Iterable[pa.RecordBatch]) -> StagedPart | Unfit:
-        """Keep the rows of a partition where nobody sees them."""
+        """Stage the rows of a partition, where nobody sees them."""
         at = place()
         part, count = f"{at.partition}-{at.attempt}", 0
         database, rows = self.reach.database, self.rows(whole=True)
@@ -102,14 +101,14 @@ class Pushing:
 
 @dataclass(frozen=True)
 class PushedPart(WriterCommitMessage):
-    """What a task says: how many rows it pushed, 0 if another try of it had."""
+    """What a task reports: how many rows it pushed; 0 if another attempt had pushed them."""
 
     rows: int
 
 
 @dataclass(frozen=True)
 class StagedPart(WriterCommitMessage):
-    """What a task says: what it staged under which name, and in which query."""
+    """What a task reports: what it staged, under which name and in which query."""
 
     batch: str
     part: str
@@ -119,12 +118,12 @@ class StagedPart(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class Unfit(WriterCommitMessage):
-    """What a task says that pushed or staged nothing, since a row of its partition cannot be a message.
+    """What a task reports if it pushed or staged nothing because a row of its partition cannot be a message.
 
-    Spark would try a task that fails three times more, and print each failure with all that was called.
+    If the task failed instead, Spark would retry it three times and print each traceback.
 
     Attributes:
-        why: which row, and why not.
+        why: the row, and what is wrong with it.
     """
 
     why: str
@@ -138,10 +137,10 @@ def check_fit(messages: Iterable[WriterCommitMessage | None]) -> None:
 
 
 def pushing(options: SourceOptions, schema: StructType) -> Pushing:
-    """Return what to push where; the database is looked at, so that nothing is begun that cannot be done.
+    """Return what to push where, after checking that the database can take it.
 
     Raises:
-        ConfigurationError: an option or a column cannot be what it is.
+        ConfigurationError: an option or a column is invalid.
         SchemaOutdated, SchemaNewer, StoreUnavailable: as `duerow.connect`.
     """
     queue, mode = options.queue(), check_on_duplicate(options.one_of("on_duplicate", ON_DUPLICATE))
@@ -154,14 +153,14 @@ def pushing(options: SourceOptions, schema: StructType) -> Pushing:
 
 
 def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceWriter:
-    """Return what writes a frame.
+    """Return the writer of a frame.
 
     Raises:
-        ConfigurationError: it would overwrite; an option or a column cannot be what it is.
+        ConfigurationError: it would overwrite; an option or a column is invalid.
     """
     if overwrite:
         raise ConfigurationError(
-            "a queue cannot be overwritten: messages are handed out, not replaced; use mode('append'), and "
+            "a queue cannot be overwritten; use mode('append'), and "
             "on_duplicate=replace with a column key to change messages that wait"
         )
     if asks_to_settle(options, schema):
@@ -172,7 +171,7 @@ def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> D
 
 
 class RowWriter(DataSourceArrowWriter):
-    """Pushes each partition once, in one transaction.
+    """Pushes each partition exactly once, in one transaction.
 
     Args:
         pushing: what to push where.
@@ -182,7 +181,7 @@ class RowWriter(DataSourceArrowWriter):
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PushedPart | Unfit:
-        """Push a partition, unless another try has."""
+        """Push a partition, unless another attempt has."""
         try:
             return self._push(iterator)
         except InvalidMessage as error:
@@ -210,13 +209,13 @@ class RowWriter(DataSourceArrowWriter):
         return outlast(push, lambda: not rest.touched)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Tell of rows that cannot be messages; the other partitions are there already."""
+        """Raise if a row cannot be a message; the other partitions are already pushed."""
         check_fit(messages)
         LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, PushedPart)))
 
 
 class WholeWriter(DataSourceArrowWriter):
-    """Stages each partition, and publishes all in one transaction.
+    """Stages each partition, and publishes all of them in one transaction.
 
     Args:
         pushing: what to push where.
@@ -226,17 +225,17 @@ class WholeWriter(DataSourceArrowWriter):
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:
-        """Stage a partition under the name of this try."""
+        """Stage a partition under the name of this attempt."""
         return self._pushing.stage(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Publish what those tries staged that Spark says have succeeded."""
+        """Publish what the successful attempts staged."""
         told = self._pushing
         with told.reach.planning() as database:
             publish(database, messages, told.on_duplicate, told.batch)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Forget what was staged; what a task stages that does not know yet is forgotten within a day."""
+        """Discard what was staged; what a task stages afterwards is discarded within a day."""
         with self._pushing.reach.planning() as database:
             database.bulk.discard(self._pushing.batch)
 
@@ -244,7 +243,7 @@ class WholeWriter(DataSourceArrowWriter):
 def publish(
     database: Database, messages: Iterable[WriterCommitMessage | None], on_duplicate: OnDuplicate, once: str
 ) -> None:
-    """Push what tasks staged, in the order of the partitions, unless it was under this name."""
+    """Push what tasks staged, in the order of the partitions, unless this name was published before."""
     messages = list(messages)
     check_fit(messages)
     staged = [one for one in messages if isinstance(one, StagedPart) and one.rows]
@@ -253,12 +252,12 @@ def publish(
     (batch,) = {one.batch for one in staged}
     parts = {one.part: one.rows for one in staged}
     if outlast(lambda: database.bulk.publish(batch, parts, on_duplicate=on_duplicate, once=once)).repeated:
-        LOG.info("%s was published before", once)
+        LOG.info("%s was already published", once)
         database.bulk.discard(batch)
 
 
 def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
-    """Return the first batches, about as many as are kept at hand, and whether that is all."""
+    """Return the first batches, up to about `GATHERED` bytes, and whether that is all."""
     gathered: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -272,15 +271,15 @@ def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], boo
 def push_once(
     store: Store, rows: Rows, batches: Iterable[pa.RecordBatch], on_duplicate: OnDuplicate, once: str
 ) -> Plan[int]:
-    """Push rows in one transaction and note a name with it; if that is noted already push nothing.
+    """Push rows in one transaction that also records a name; if the name is known, push nothing.
 
-    Returns how many were pushed.
+    Returns how many rows were pushed.
     """
     yield BEGIN
     count = 0
     for entries in rows.chunks(batches):
         for remembers, some in _by_memory(rows, entries):
-            answers = yield from store.push(some, on_duplicate, remembers, None if count else once)
+            answers = yield from store.messages.push(some, on_duplicate, remembers, None if count else once)
             if not answers:
                 return 0
             count += len(some)

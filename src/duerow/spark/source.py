@@ -1,8 +1,7 @@
-"""Look at messages, and at turns that are over, as a frame: parallel by id range, in Arrow's format, taking nothing.
+"""Read messages, or finished turns, as a frame: in parallel by ranges of ids, as Arrow, without reserving any.
 
-Read by the store's general `scan`, page by page, so that no task holds more than a few mebibytes and no transaction
-stays open. Where the database has a driver that gives Arrow (for PostgreSQL: adbc-driver-postgresql), rows do not
-become Python values on the way.
+The store's `scan` reads page by page, so no task holds more than a few MiB, and no transaction stays open. If there is
+a driver that returns Arrow (for PostgreSQL: adbc-driver-postgresql), rows never become Python values.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ KNOWN: Final = frozenset(
 )
 
 RANGES: Final = 16
-"""Ranges of ids that each partition has: ids are not spread evenly, so each partition gets some of everywhere."""
+"""Ranges of ids per partition: ids are not spread evenly, so each partition gets ranges from all parts."""
 
 NARROWEST: Final = 5_000
-"""Ids of a range at the least: an empty range costs a query too."""
+"""The fewest ids of a range: an empty range costs a query too."""
 
 IDS: Final = 50_000
-"""Ids for which a further partition is worth its while, if nothing is said."""
+"""The ids for which another partition is worthwhile, by default."""
 
 MOST_PARTITIONS: Final = 8
-"""Partitions at the most, if nothing is said."""
+"""The most partitions, by default."""
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """Return the columns of what the options ask for.
+    """Return the columns that the options ask for.
 
     Raises:
-        ConfigurationError: the options ask for what there is not.
+        ConfigurationError: the options are invalid.
     """
     asked = SourceOptions(options, KNOWN | STREAM_KNOWN)
     keep_what_is_imported()
@@ -61,15 +60,15 @@ def schema(options: Mapping[str, str]) -> StructType:
 
 
 STREAM_KNOWN: Final = frozenset({"lease", "batch"})
-"""Options of streams: Spark asks for the columns without saying which of the two it wants."""
+"""Options of streams: Spark asks for the columns without saying whether it reads a stream."""
 
 
 def query_of(options: SourceOptions) -> Scan:
-    """Return what to read, as the store is asked for it.
+    """Return the scan to ask the store for.
 
     Raises:
-        InvalidCondition: `where` cannot be read, or asks for what messages or turns do not have.
-        ConfigurationError: an option cannot be what it is.
+        InvalidCondition: `where` cannot be read, or names a field that messages or turns do not have.
+        ConfigurationError: an option is invalid.
     """
     table = options.one_of("table", TABLES)
     past = table == "history"
@@ -86,11 +85,11 @@ def query_of(options: SourceOptions) -> Scan:
 
 @dataclass(frozen=True)
 class SourcePart(InputPartition):
-    """What a task reads.
+    """The part of a scan that a task reads.
 
     Attributes:
         pages: the scan.
-        ranges: the first and the last id of each range; one alone if there is a limit.
+        ranges: the first and the last id of each range; a single range if there is a limit.
     """
 
     pages: Pages
@@ -98,14 +97,14 @@ class SourcePart(InputPartition):
 
 
 class SourceReader(DataSourceReader):
-    """Reads a frame; it is pickled, with the way to the queues, into every task.
+    """Reads a frame; it is pickled into every task, with the address of the database.
 
     Args:
-        options: as Spark has them.
+        options: the options as Spark passes them.
         schema: the columns that Spark wants.
 
     Raises:
-        ConfigurationError: an option is unknown or cannot be what it is; a column is not there, or of another type.
+        ConfigurationError: an option is unknown or invalid; a column does not exist or has another type.
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
@@ -116,10 +115,10 @@ class SourceReader(DataSourceReader):
         self._limit, self._partitions = asked.number("limit"), asked.number("partitions")
         self._as_kept = asked.one_of("encrypted", ("open", "keep")) == "keep"
         if self._limit is not None and self._partitions not in (None, 1):
-            raise ConfigurationError("a limit is kept by reading in one partition: give limit or partitions, not both")
+            raise ConfigurationError("a limit needs a single partition: give limit or partitions, not both")
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return ranges of ids, dealt out so that each partition has some of everywhere."""
+        """Return partitions, each with ranges from all parts of the ids."""
         with self._reach.planning() as database:
             ends = ends_of(database, self._query)
             pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
@@ -136,18 +135,18 @@ class SourceReader(DataSourceReader):
 
 
 def ends_of(database: Database, query: Scan) -> tuple[int, int] | None:
-    """Return the lowest and the highest id of what a scan finds; None if it finds nothing.
+    """Return the lowest and the highest id that a scan finds; None if it finds nothing.
 
-    A condition is left out, for which all rows might be looked at twice.
+    The condition is ignored, since it might make the database look at all rows twice.
     """
     anything = replace(query, where=None, limit=1)
-    lowest = database.run(lambda: database.store.scan(anything))
-    highest = database.run(lambda: database.store.scan(replace(anything, descending=True)))
+    lowest = database.run(lambda: database.store.bulk.scan(anything))
+    highest = database.run(lambda: database.store.bulk.scan(replace(anything, descending=True)))
     return (lowest[0].id, highest[0].id) if lowest and highest else None
 
 
 def dealt(first: int, last: int, partitions: int | None) -> list[list[tuple[int, int]]]:
-    """Return the ids from first to last as ranges, dealt out to as many partitions, in the order of ids in each."""
+    """Return the ids from first to last as ranges, dealt out to this many partitions, ascending in each."""
     count = last - first + 1
     many = partitions or min(MOST_PARTITIONS, -(-count // IDS))
     width = max(-(-count // (many * RANGES)), min(NARROWEST, -(-count // many))) if many > 1 else count

@@ -1,13 +1,13 @@
 """Queues as the source and the sink of a stream.
 
-**Source.** A batch is a claim: messages that are lent to the stream under one claim id. The offset says that id and the
-ranges of their ids, so that a batch is found again by what Spark has logged: after a restart it holds what is still
-lent on that claim. The source ends no turn: Spark tells it late, and of the last batch never, that a batch is over. The
-sink does (`duerow.spark.settle`). What reaches no sink is due again when its lease ends. A checkpoint that is lost
-loses nothing: old claims end, new ones are made.
+**Source.** A batch is a claim: messages reserved for the stream under one claim id. The offset contains that id and
+ranges of message ids, so a batch can be found again from Spark's log: after a restart it holds what is still leased
+under that claim. The source ends no turns, because Spark tells it late, and for the last batch never, that a batch is
+over. The sink ends them (`duerow.spark.settle`). A message that reaches no sink is due again when its lease ends.
+Losing a checkpoint loses no message: old claims expire, and new ones are made.
 
-**Sink.** Without ids and tokens rows are new messages: tasks stage them, and the driver publishes each batch in one
-transaction, which also notes the query and the batch, so a batch that is repeated changes nothing.
+**Sink.** Rows without ids and tokens are new messages: tasks stage them, and the driver publishes each batch in one
+transaction, which also records the query and the batch, so a repeated batch changes nothing.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "batch", "lease", "partitions", "columns", "encrypted"})
 
 BATCH: Final = 50_000
-"""Messages of a batch at the most, unless the option says otherwise."""
+"""The most messages of a batch, by default."""
 
 LEASE: Final = timedelta(minutes=10)
-"""How long a batch is lent; while the query runs it is extended."""
+"""The lease of a batch; it is extended while the query runs."""
 
 PARTITIONS: Final = 4
-"""Tasks that read a batch, unless the option says otherwise."""
+"""How many tasks read a batch, by default."""
 
 FEWEST: Final = 1_000
-"""Messages for which a further task is worth its while."""
+"""The messages for which another task is worthwhile."""
 
 PAUSE: Final = 0.2
-"""Seconds to wait when nothing is due: Spark asks again at once."""
+"""Seconds to wait when nothing is due, since Spark asks again at once."""
 
 PIECE: Final = 5_000
-"""Messages whose leases are extended in one transaction."""
+"""The messages whose leases are extended in one transaction."""
 
 NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 """The offset before the first batch."""
@@ -77,7 +77,7 @@ class StreamPart(InputPartition):
     """What a task reads of a batch: a range of ids.
 
     Attributes:
-        pages: what is still lent on the batch's claim.
+        pages: the scan for what is still leased under the batch's claim.
         first, last: the first and the last id.
     """
 
@@ -87,21 +87,21 @@ class StreamPart(InputPartition):
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Lends the messages of a queue to a stream, batch by batch.
+    """Reserves the messages of a queue for a stream, batch by batch.
 
     Args:
-        options: as Spark has them.
+        options: the options as Spark passes them.
         schema: the columns that Spark wants.
 
     Raises:
-        ConfigurationError: an option cannot be what it is, or none says which queue.
+        ConfigurationError: an option is invalid, or the queue is missing.
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         asked = SourceOptions(options, KNOWN)
         queue = asked.queue()
         if queue is None:
-            raise ConfigurationError("a stream reads one queue: say which by the option queue")
+            raise ConfigurationError("a stream reads one queue; name it with the option queue")
         check_schema(MESSAGE, schema)
         self._queue, self._schema, self._reach = queue, schema, asked.reach()
         self._batch = asked.number("batch") or BATCH
@@ -122,33 +122,33 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(NOTHING)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return how many messages a batch has at the most."""
+        """Return the most messages of a batch."""
         return ReadMaxRows(self._batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Note how many are due now: what comes later is not waited for."""
+        """Record how many messages are due now: later ones are not waited for."""
         self._left = self._ready()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Lend the next batch; the same offset again if nothing is due."""
+        """Reserve the next batch; return the same offset if nothing is due."""
         self._beat.stop()  # the batch before is over, and its messages are settled
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._ready()
         most = most if self._left is None else min(most, self._left)
         queue = self._reach.database.as_defined(self._queue)
         claim = new_claim("spark-stream")
-        lent = queue.bulk.lend(most, lease=self._lease, consumer=claim) if most else None
-        if lent is None or not lent.receipts:
+        leased = queue.bulk.lend(most, lease=self._lease, consumer=claim) if most else None
+        if leased is None or not leased.receipts:
             if self._left is None:
                 time.sleep(PAUSE)
             return start
         if self._left is not None:
-            self._left -= len(lent.receipts)
-        self._beat.begin(claim, lent.receipts)
-        ids = [receipt.id for receipt in lent.receipts]
+            self._left -= len(leased.receipts)
+        self._beat.begin(claim, leased.receipts)
+        ids = [receipt.id for receipt in leased.receipts]
         return {"claim": claim, "ranges": ranges(ids, self._partitions), "count": len(ids)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return the ranges of a batch, also of one that was lent before a restart."""
+        """Return the ranges of a batch, which may have been reserved before a restart."""
         claim: str = end["claim"]
         if end == start or not claim:
             return []
@@ -158,18 +158,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [StreamPart(pages, first, last) for first, last in end["ranges"]]
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Stop to extend the leases of a batch that is over; what of it was not settled is due when they end."""
+        """Stop extending the leases of a batch that is over; what was not settled is due when they end."""
         if self._beat.is_of(end["claim"]):
             self._beat.stop()
 
     def stop(self) -> None:
-        """Stop to extend leases. What is lent stays so, for the query to be started again before they end."""
+        """Stop extending leases. Reserved messages stay reserved, in case the query restarts before the leases end."""
         self._beat.stop()
 
     # What the tasks do.
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a range of a batch: what is still lent on its claim."""
+        """Read a range of a batch: what is still leased under its claim."""
         part, shape = cast(StreamPart, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
         for page in part.pages.read([(part.first, part.last)]):
             yield from shape.batches(page)
@@ -184,12 +184,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pages = self._pages(claim, ("id", "token"))
         for page in pages.read([(first, last) for first, last in found]):
             receipts += map(Receipt, page.column("id").to_pylist(), page.column("token").to_pylist())
-        LOG.info("%d messages of %s are still lent", len(receipts), claim)
+        LOG.info("%d messages of %s are still leased", len(receipts), claim)
         return receipts
 
     def _ready(self) -> int:
         database = self._reach.database
-        return database.run(lambda: database.store.queue_stats(self._queue, None)).ready
+        return database.run(lambda: database.store.operations.queue_stats(self._queue, None)).ready
 
     @property
     def _beat(self) -> Heart:
@@ -199,7 +199,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def ranges(ids: Sequence[int], partitions: int) -> list[list[int]]:
-    """Return the first and the last of ascending ids, cut into as many pieces of equal number as are worth it."""
+    """Return the first and the last id of each of several equal parts of ascending ids."""
     many = max(1, min(partitions, -(-len(ids) // FEWEST)))
     width = -(-len(ids) // many)
     pieces = [ids[start : start + width] for start in range(0, len(ids), width)]
@@ -207,11 +207,11 @@ def ranges(ids: Sequence[int], partitions: int) -> list[list[int]]:
 
 
 class Heart:
-    """Extends the leases of one batch while it is worked on, from a thread of the driver.
+    """Extends the leases of a batch while it is processed, from a thread of the driver.
 
     Args:
         database: where.
-        lease: how long the leases last; they are extended when two thirds of that are over.
+        lease: the length of the leases; they are extended when two thirds of it are over.
     """
 
     def __init__(self, database: Database, lease: timedelta) -> None:
@@ -221,11 +221,11 @@ class Heart:
         self._thread: threading.Thread | None = None
 
     def is_of(self, claim: str) -> bool:
-        """Return whether it beats for a claim."""
+        """Return whether it extends the leases of a claim."""
         return bool(claim) and self._claim == claim
 
     def begin(self, claim: str, receipts: Sequence[Receipt]) -> None:
-        """Extend these leases from now on, and no others."""
+        """Start extending these leases, and no others."""
         self.stop()
         self._claim, self._stopped = claim, threading.Event()
         terms = (claim, list(receipts), self._stopped)
@@ -233,7 +233,7 @@ class Heart:
         self._thread.start()
 
     def stop(self) -> None:
-        """Extend nothing any more."""
+        """Stop extending leases."""
         self._claim = ""
         self._stopped.set()
 
@@ -246,25 +246,25 @@ class Heart:
                 LOG.warning("the leases of %s could not be extended: %s", claim, error)
                 wait = self._lease.total_seconds() / 30
             except DuerowError:
-                LOG.exception("the leases of %s cannot be extended; its messages are due when they end", claim)
+                LOG.exception("the leases of %s cannot be extended; its messages become due when the leases end", claim)
                 return
             else:
                 wait = self._lease.total_seconds() * 2 / 3
 
     def beat(self, receipts: Sequence[Receipt]) -> list[Receipt]:
-        """Extend leases; return those that are still held."""
+        """Extend the leases once; return those that are still held."""
         kept: list[Receipt] = []
         for start in range(0, len(receipts), PIECE):
             piece = receipts[start : start + PIECE]
-            kept += self._database.run(lambda some=piece: self._database.store.extend(some, self._lease))  # type: ignore[misc]
+            kept += self._database.run(lambda some=piece: self._database.store.messages.extend(some, self._lease))  # type: ignore[misc]
         return kept
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceStreamWriter:
-    """Return what writes a stream: it ends turns if it is told what becomes of messages, else it pushes.
+    """Return the writer of a stream: it ends turns if the options ask for that, and otherwise pushes.
 
     Raises:
-        ConfigurationError: an option or a column cannot be what it is.
+        ConfigurationError: an option or a column is invalid.
     """
     if asks_to_settle(options, schema):
         return StreamSettling(ending(options, schema))
@@ -272,7 +272,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceS
 
 
 class StreamPushing(DataSourceStreamArrowWriter):
-    """Pushes each batch of a stream once, and whole.
+    """Pushes each batch of a stream exactly once, as a whole.
 
     Args:
         pushing: what to push where.
@@ -282,11 +282,11 @@ class StreamPushing(DataSourceStreamArrowWriter):
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:
-        """Stage a partition under the name of this try."""
+        """Stage a partition under the name of this attempt."""
         return self._pushing.stage(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Publish what those tries staged that Spark says have succeeded, unless the batch was published before."""
+        """Publish what the successful attempts staged, unless the batch was published before."""
         check_fit(messages)
         queries = {one.query for one in messages if isinstance(one, StagedPart)}
         if queries:
@@ -294,6 +294,6 @@ class StreamPushing(DataSourceStreamArrowWriter):
             publish(self._pushing.reach.database, messages, self._pushing.on_duplicate, f"{query}/{batchId}")
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Forget what was staged."""
+        """Discard what was staged."""
         for batch in {one.batch for one in messages if isinstance(one, StagedPart)}:
             self._pushing.reach.database.bulk.discard(batch)

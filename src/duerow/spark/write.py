@@ -1,6 +1,6 @@
-"""How executors write the result of a frame station: row by row with each message's own turn, or staged.
+"""How executors write the result of a frame station: row by row, each with its message's turn, or staged.
 
-What comes back to the driver is counts and ids, and why messages failed; never a payload.
+The driver gets counts, ids and the reasons of failures, never a payload.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from duerow.pipeline.frame import Row, offspring
 from duerow.queue import mapping
 from duerow.reservation import BareReservation, Receipt
 from duerow.spark.batch import Batch
+from duerow.spark.consumer import Tally, TaskSettler
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.read import Desk, reader
-from duerow.spark.schema import check_text, checker, may_be_absent, schema_of, without_absent
-from duerow.spark.task import Tally, TaskSettler, database_of
+from duerow.spark.schema import may_be_absent, schema_of, without_absent
+from duerow.spark.task import database_of
+from duerow.spark.value_checks import check_text, checker
 from duerow.store import Entry, MessageHeader, Moved, Query, Record, Refused, Turn
 from duerow.sync.database import Database
 from duerow.worker.attempt import Attempt
@@ -46,28 +48,28 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.spark")
 
 CHUNK: Final = 2_000
-"""Turns that are ended, or messages that are staged, in one transaction."""
+"""The turns that end, or the messages that are staged, in one transaction."""
 
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
-"""What a result is brought to before it is written: the fields of `Row` in an order of their own."""
+"""The columns of a result before it is written: the fields of `Row`, in this order."""
 
 Encode = Callable[[str, Any], Encoded | None]
-"""Makes a payload for a queue of what a row says; None: the message keeps its own."""
+"""Makes a payload for a queue from the text in a row; None: the message keeps its own."""
 
 SCHEMA: Final = "written string"
-"""What a task returns to the driver."""
+"""The columns that a task returns to the driver."""
 
 
 class Written(msgspec.Struct):
-    """What a task says that it did.
+    """What a task reports.
 
     Attributes:
         tally: the turns that it ended.
-        part: what it staged, by name; "" if nothing.
+        part: the name under which it staged rows; "" if it staged none.
         entries: how many it staged.
-        ids: which messages its rows were of, where they say so.
-        failed: why messages failed, by their ids, where its rows say so.
-        problem: why the batch cannot be carried out as a whole; None if it can.
+        ids: the messages that its rows belong to, if the rows say so.
+        failed: why messages failed, by id, if the rows say so.
+        problem: why the batch as a whole fails; None if it does not.
     """
 
     tally: Tally = msgspec.field(default_factory=Tally)
@@ -83,24 +85,24 @@ _decode: Final = msgspec.json.Decoder(Written).decode
 
 
 def read_written(rows: Iterable[Any]) -> list[Written]:
-    """Return what tasks said, as Spark hands it to the driver."""
+    """Return what the tasks reported, from the rows that the driver gets."""
     return [_decode(row["written"]) for row in rows]
 
 
 class BadRow(Exception):
-    """A row of a result that no single message can be blamed for: the batch fails."""
+    """A row that is wrong and belongs to no single message, so that the batch fails."""
 
 
 @dataclass(frozen=True)
 class FrameWriting:
-    """What the driver tells a task that writes.
+    """What the driver sends to a task that writes.
 
     Attributes:
         desk: whose result.
-        batch: the claim id and the try, which names what is staged as well.
-        has: the columns that the result has; of the others nothing is said.
-        written: the type of the payloads; None: text that the function has written.
-        receipts: for row by row: the receipts of the batch, packed.
+        batch: the claim id and the attempt, which also name what is staged.
+        has: the columns that the result has.
+        written: the type of the payloads; None: text that the function wrote.
+        receipts: the packed receipts of the batch, if it is written row by row.
     """
 
     desk: Desk
@@ -111,7 +113,7 @@ class FrameWriting:
 
     @property
     def claim(self) -> str:
-        """The claim by which the batch was lent."""
+        """The claim under which the batch was reserved."""
         return self.batch.rpartition(".")[0]
 
 
@@ -136,8 +138,8 @@ def _written(batches: Iterable[Any], writing: FrameWriting) -> RecordBatch:
 
 
 def packed(batch: Batch) -> bytes:
-    """Return the receipts of a batch as bytes: tokens are much alike, and ids follow one another."""
-    receipts = batch.lent.receipts
+    """Return the receipts of a batch as bytes, which compress well: tokens are alike and ids ascend."""
+    receipts = batch.leased.receipts
     tokens = array("q", [receipt.token for receipt in receipts])
     return zlib.compress(batch.ids.tobytes() + tokens.tobytes(), 1)
 
@@ -152,7 +154,7 @@ def unpacked(receipts: bytes) -> dict[int, int]:
 
 
 def open_task(desk: Desk) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
-    """Return the function for `mapInArrow` that only opens what reading and writing take, to see that it can be."""
+    """Return a function for `mapInArrow` that only opens the resources for reading and writing, as a check."""
 
     def opened(batches: Iterable[Any]) -> Iterator[RecordBatch]:
         for batch in batches:
@@ -164,7 +166,7 @@ def open_task(desk: Desk) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
 
 
 def open_desk(desk: Desk) -> None:
-    """Open what this process reads and writes by."""
+    """Open the resources with which this process reads and writes."""
     reader(desk)
     _writer(desk)
 
@@ -182,7 +184,7 @@ def _rows(batches: Iterable[Any], writing: FrameWriting) -> Iterator[Row]:
 
 
 _PLAIN: Final = frozenset({"_id", "_queue", "_error", "_due"})
-"""Columns of which null says as much as their absence."""
+"""Columns in which null means the same as a missing column."""
 
 
 def _values(batch: Any, place: int, name: str, has: frozenset[str]) -> Any:
@@ -202,9 +204,9 @@ class BatchWriter:
     """Writes the results of a station.
 
     Args:
-        station: whose results.
-        database: where they go.
-        targets: the declared type of each queue that they go to; None: it declares none.
+        station: the station.
+        database: the database that they go to.
+        targets: the declared type of each target queue; None: it declares none.
         max_hops: how many queues a message may go through.
     """
 
@@ -218,7 +220,7 @@ class BatchWriter:
     # Row by row.
 
     def row_by_row(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
-        """End the turn of each row's message by itself; nothing at all if the rows are not each of another message."""
+        """End the turn of each row's message; change nothing if two rows belong to one message."""
         tokens = unpacked(writing.receipts)
         found: dict[int, Row] = {}
         for row in rows:
@@ -237,29 +239,29 @@ class BatchWriter:
 
     def _mistaken(self, row: Row, found: Mapping[int, Row], tokens: Mapping[int, int]) -> str | None:
         if row.id is None:
-            return f"{self.station}: a row of its result has no _id; with rowwise=True each has that of its message"
+            return f"{self.station}: a row of its result has no _id; with rowwise=True it needs that of its message"
         if row.id not in tokens:
-            return f"{self.station}: its result has the _id {row.id}, which is not of a message of the batch"
+            return f"{self.station}: its result has the _id {row.id}, which no message of the batch has"
         if row.id in found:
             return (
-                f"{self.station}: its result has the _id {row.id} twice; with rowwise=True a message moves on once, "
-                "without it rows may be as many as there are"
+                f"{self.station}: its result has the _id {row.id} twice; with rowwise=True each message has one row at "
+                "most; leave rowwise out for several"
             )
         return None
 
     def _pass_on(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> Sequence[Row]:
         """Move the messages whose rows ask for no more; return the rows of the others, and of what was refused."""
         receipts = [Receipt(row.id, tokens[row.id]) for row in rows if row.id is not None]
-        outlines = {one.id: one for one in self._settler.patiently(lambda: self._queue.bulk.message_headers(receipts))}
+        headers = {one.id: one for one in self._settler.patiently(lambda: self._queue.bulk.message_headers(receipts))}
         turns: list[Turn] = []
         others: list[Row] = []
         for row, receipt in zip(rows, receipts, strict=True):
-            outline = outlines.get(receipt.id)
-            move = None if outline is None or row.error is not None else self._moved(outline, row, encode)
-            if outline is None or move is None:
+            header = headers.get(receipt.id)
+            move = None if header is None or row.error is not None else self._moved(header, row, encode)
+            if header is None or move is None:
                 others.append(row)
             else:
-                group = None if outline.group is None else (self.station.name, outline.group)
+                group = None if header.group is None else (self.station.name, header.group)
                 turns.append(Turn(receipt, move, group))
         if not turns:
             return rows
@@ -285,14 +287,14 @@ class BatchWriter:
             LOG.warning("%s: cannot tell whether %d messages were settled: %s", self.station, len(turns), error)
             return []
 
-    def _moved(self, outline: MessageHeader, row: Row, encode: Encode) -> Moved | None:
+    def _moved(self, header: MessageHeader, row: Row, encode: Encode) -> Moved | None:
         """Return a row's move; None if it takes a closer look, or cannot be."""
         try:
             to = self.station.target(row)
             payload = encode(to, row.payload)
             if payload is None and self._database.encryption is not None:
                 return None  # it may have to be encrypted anew, for which it has to be read
-            moved = self.station.passed_on(outline, row, to, payload, self._max_hops)
+            moved = self.station.passed_on(header, row, to, payload, self._max_hops)
             return None if moved is None else self._sealed(moved)
         except (InvalidMessage, InvalidOutcome):
             return None
@@ -335,14 +337,14 @@ class BatchWriter:
     def _records(self, ids: Sequence[int], tokens: Mapping[int, int]) -> dict[int, Record]:
         """Return those of the messages that are still ours, by id."""
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
-        find = self._database.store.find
+        find = self._database.store.messages.find
         found = self._settler.patiently(lambda: self._database.run(lambda: find(query), None, len(ids)))
         return {record.id: record for record in found if record.token == tokens[record.id] and record.leased_by}
 
     # Staged.
 
     def staged(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
-        """Stage the rows under a name of this attempt's own, for the driver to publish."""
+        """Stage the rows under a name of this attempt, for the driver to publish."""
         written = Written(part=secrets.token_hex(8))
         encode = self._encoder(writing)
         entries: list[Entry] = []
@@ -412,7 +414,7 @@ class _Failed(Exception):
 
 
 class WriteTarget:
-    """What is declared of a queue that a result goes to.
+    """The declared type of a queue that a result goes to.
 
     Args:
         of: the declared type.

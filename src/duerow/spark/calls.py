@@ -1,0 +1,137 @@
+"""Calls of a station's function in a child of the task's process, which is killed when a call takes too long.
+
+Nothing less ends every call: a thread cannot be ended, and code that keeps the interpreter's lock, such as a regular
+expression that backtracks for hours, stops all threads of its process.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from faulthandler import cancel_dump_traceback_later, dump_traceback_later
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.payload.encoding import Sealing
+from duerow.spark.pickling import dumps
+from duerow.worker.child_process import Child, pickled
+
+if TYPE_CHECKING:
+    from duerow.message import Message
+    from duerow.pipeline import Station
+
+NAME: Final = "duerow-station"
+"""The name of the child processes."""
+
+MOST_STATIONS: Final = 32
+"""A child that has loaded so many stations is replaced, since they stay in its memory."""
+
+STDERR: Final = 2
+
+Key = tuple[str, str]
+"""A run, and the name of a station in it."""
+
+
+class Calls:
+    """Calls functions of stations in a child, one call at a time.
+
+    Each process of Spark has one object of this class, so at most one child, whatever the number of stations.
+    """
+
+    def __init__(self) -> None:
+        self._child: Child | None = None
+        self._loaded: set[Key] = set()
+
+    def prepare(self, key: Key, station: bytes, sealing: Sealing | None) -> None:
+        """Start the child unless it runs, and wait until it has the station: the time of a call begins afterwards.
+
+        Args:
+            key: identifies the station.
+            station: the station, pickled.
+            sealing: as for `Station.settlement`.
+
+        Raises:
+            ConfigurationError: there is no child to be had.
+            HandlerDied: the child ended while it loaded the station.
+        """
+        if self._child is not None and (len(self._loaded) > MOST_STATIONS or not self._child.running):
+            self.kill()
+        if self._child is None:
+            self._child = Child(pickled(Functions()), NAME)
+        self._child.ready()
+        if key not in self._loaded:
+            self._child.call((key, dumps((station, sealing)), None))
+            self._loaded.add(key)
+
+    def begin(self, key: Key, message: Message) -> None:
+        """Call the function of a station for a message, without waiting for it.
+
+        Raises:
+            HandlerDied: the child has ended.
+        """
+        self._running.send((key, None, _packed(message)))
+
+    def ended(self, seconds: float) -> bool:
+        """Wait at most this long; return whether the call, or the child, has ended."""
+        return self._running.ended(seconds)
+
+    def result(self) -> Any:
+        """Return what the station decides for the message; raise what its function raised, or HandlerDied."""
+        return self._running.answer()
+
+    def kill(self) -> None:
+        """End the call and its process, if there are any; the next call has another one."""
+        if self._child is not None:
+            self._child.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Let the child end, if there is one; the next call has another one."""
+        child, self._child = self._child, None
+        self._loaded.clear()
+        if child is not None:
+            child.close()
+
+    @property
+    def _running(self) -> Child:
+        assert self._child is not None  # noqa: S101 - prepare() comes first
+        return self._child
+
+
+class Functions:
+    """What the child is given to call: it keeps each station that it has loaded."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[Key, tuple[Station, Sealing | None]] = {}
+
+    def __call__(self, request: tuple[Key, bytes | None, bytes | None]) -> Any:
+        """Load a station, or return what a station decides for a message."""
+        key, packed, message = request
+        if packed is not None:
+            station, sealing = pickle.loads(packed)  # noqa: S301 - from the task, as the function itself
+            self._loaded[key] = (pickle.loads(station), sealing)  # noqa: S301
+        if message is None:
+            return None
+        station, sealing = self._loaded[key]
+        return station.turn(pickle.loads(message), sealing)  # noqa: S301
+
+
+def _packed(message: Message) -> bytes:
+    """Return a message as bytes, also if the type of its payload is defined in the program itself."""
+    try:
+        return pickle.dumps(message)
+    except Exception:  # pickle.PicklingError, AttributeError or TypeError, by the version of Python
+        return dumps(message)
+
+
+@contextmanager
+def ending_process_after(seconds: float) -> Iterator[None]:
+    """End this process of Spark if a block takes longer, whatever it does; where it was is written to standard error.
+
+    A thread watches that needs no lock of the interpreter.
+    """
+    dump_traceback_later(seconds, file=STDERR, exit=True)
+    try:
+        yield
+    finally:
+        cancel_dump_traceback_later()

@@ -1,0 +1,280 @@
+"""A message station's consumer in an executor: claim a chunk, call the function for each message, settle, repeat."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from duerow.errors import LeaseLost, StoreUnavailable
+from duerow.payload.encoding import is_quiet
+from duerow.pipeline import Station
+from duerow.plan import run
+from duerow.queue.consumer_id import new_claim
+from duerow.reservation import BareReservation
+from duerow.settlement import Bury, Release, Rollback, Settlement
+from duerow.store import Refused
+from duerow.sync.database import Database
+from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended
+from duerow.worker.middleware import around
+from duerow.worker.outage import patiently
+from duerow.worker.poison import begin_with
+from duerow.worker.run import GRACE, Options, Run
+from duerow.worker.settler import Freed, Pause, Settle, Settler
+
+if TYPE_CHECKING:
+    from duerow.sync.queue import Queue
+
+T = TypeVar("T")
+
+OnlyKinds = Mapping[str, Collection[str]]
+"""Queues that hold messages of kinds unknown to their stations, with the kinds that these know."""
+
+WORKER: Final = "spark"
+"""The name of a station's workers in `leased_by`."""
+
+FIRST: Final = 250
+"""The size of the first claim, while nothing is known about the function."""
+
+HORIZON: Final = 1.0
+"""The most seconds for a chunk, or a third of the lease if that is less; what has not begun by then is released."""
+
+SHORT_TURN: Final = 0.5
+"""Seconds after which a task ends as soon as another station has something due."""
+
+OUTAGE: Final = 30.0
+"""Seconds for which a task waits for a database that does not answer, before it fails."""
+
+
+class Tally(msgspec.Struct):
+    """What a task did as far as it knows: a hint. The truth is in the database.
+
+    Attributes:
+        claimed: messages that were reserved.
+        settled: messages whose turn ended with a move or as done.
+        failed: messages that will be tried again.
+        buried: messages that were given up.
+        released: messages that were given back before they began.
+        refused: messages that were no longer its own when it settled them.
+        left: messages in its queue that it does not take because their kinds are unknown, at the last look of the run.
+    """
+
+    claimed: int = 0
+    settled: int = 0
+    failed: int = 0
+    buried: int = 0
+    released: int = 0
+    refused: int = 0
+    left: int = 0
+
+    def count(self, pairs: Iterable[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
+        """Count turns that ended in one transaction; a refused one that is still ours ends in another."""
+        why = {one.receipt: one.error for one in refused}
+        for reservation, settlement in pairs:
+            if why and (error := why.get(reservation.receipt)) is not None:
+                self.refused += isinstance(error, LeaseLost)
+            elif isinstance(settlement, Rollback):
+                self.failed += 1
+            elif isinstance(settlement, Bury):
+                self.buried += 1
+            elif isinstance(settlement, Release):
+                self.released += 1
+            else:
+                self.settled += 1
+
+    def add(self, other: Tally) -> None:
+        """Add the counts of another task."""
+        for name in COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+COUNTS: Final = Tally.__struct_fields__
+
+SCHEMA: Final = ", ".join(f"{name} long" for name in COUNTS)
+"""The columns that a task returns to the driver: counts, never a message."""
+
+
+def due_in(database: Database, queues: Sequence[str], only: OnlyKinds) -> timedelta | None:
+    """Return how long until some queues have something due: in those of `only`, of these kinds."""
+    return database.run(lambda: database.store.messages.next_due(queues, _NOW, only))
+
+
+def is_due(wait: timedelta | None) -> bool:
+    """Return whether something is due now."""
+    return wait is not None and wait <= _NOW
+
+
+_NOW: Final = timedelta(0)
+
+
+class TaskSettler:
+    """Ends turns of a station's messages in one process, and waits while the database is unavailable.
+
+    Args:
+        station: the station.
+        database: the database of its queue.
+        chunk: the most messages that are settled at once.
+    """
+
+    def __init__(self, station: Station, database: Database, chunk: int) -> None:
+        self._station = station
+        self._queue: Queue[Any] = station.queue(database)
+        options = Options(
+            batch=chunk,
+            concurrency=1,
+            lease=station.lease,
+            retry=station.policy,
+            timeout=None,
+            poll=None,
+            grace=GRACE,
+            name=WORKER,
+        )
+        worker_run = Run(
+            station.name, options, until=None, metrics=database.metrics, quiet=is_quiet(database.encryption)
+        )
+        self._settler, self._journal = Settler(worker_run), worker_run.journal
+        self._patient_until = 0.0
+
+    def patiently(self, ask: Callable[[], T]) -> T:
+        """Return the result of a call; repeat it while the database is unavailable."""
+        return patiently(ask, OUTAGE)
+
+    def settle(self, batch: list[Ended], tally: Tally) -> None:
+        """End turns as decided, and count them; a turn that cannot be ended becomes a failed attempt."""
+        self._patient_until = time.monotonic() + OUTAGE
+        tally.claimed += len(batch)
+        run(self._settler.settle(batch), lambda step: self._act(step, tally))
+
+    def write_counts(self) -> None:
+        """Write the counts for `stats`; if that fails, they are written later."""
+        try:
+            self._queue.database.write_counts()
+        except StoreUnavailable as error:
+            self._journal.not_counted(error)
+
+    def _act(self, step: Settle | Pause | Freed, tally: Tally) -> Any:
+        if isinstance(step, Settle):
+            pairs = [*step.pairs]
+            refused = self._queue.settle(pairs)
+            tally.count(pairs, refused)
+            return refused
+        if isinstance(step, Pause):
+            self._pause(step.seconds)
+        return None
+
+    def _pause(self, seconds: float) -> None:
+        if time.monotonic() > self._patient_until:
+            raise StoreUnavailable(f"the database of {self._station} has not answered for {OUTAGE:.0f} s")
+        time.sleep(seconds)
+
+
+class Chunk:
+    """The messages that a task has in hand.
+
+    Args:
+        reservations: the messages, none of which has begun.
+        horizon: seconds after which no more begin.
+    """
+
+    def __init__(self, reservations: Sequence[BareReservation], horizon: float) -> None:
+        self.since = time.monotonic()
+        self.until = self.since + horizon
+        self.ended: list[Ended] = []
+        self.waiting = deque(reservations)
+
+    def end(self, reservation: BareReservation, settlement: Settlement, seconds: float | None = None) -> None:
+        """Record how a turn ends; None: its function was not called."""
+        self.ended.append(Ended(Attempt(reservation, self.since, self.since, seconds=seconds), settlement))
+
+    def release(self) -> None:
+        """Give back what has not begun."""
+        while self.waiting:
+            self.end(self.waiting.popleft(), Release())
+
+
+class TaskConsumer(TaskSettler):
+    """A station's consumer in one process.
+
+    Args:
+        station: the station whose function to call.
+        database: the database of its queue.
+        max_hops: how many queues a message may go through.
+        chunk: the most messages of a claim.
+    """
+
+    def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
+        # With one attempt in all, a chunk that dies must not take others with it.
+        self._chunk = 1 if station.policy.limit == 1 else chunk
+        super().__init__(station, database, self._chunk)
+        sealing = database.encryption
+        self._settlement = around(lambda message: station.settlement(message, max_hops, sealing), (), awaited=False)
+        self._limit = min(FIRST, self._chunk)
+        self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
+
+    def work(
+        self, seconds: float, most: int | None = None, others: Sequence[str] = (), only: OnlyKinds | None = None
+    ) -> Tally:
+        """Work until nothing is due, or until the time or the number of messages is used up.
+
+        A message must not wait at each station until a busy one has finished: a task ends earlier if something is due
+        in the other queues, of the kinds in `only`.
+        """
+        tally, known = Tally(), bool(self._queue.only)
+        begun = time.monotonic()
+        while (spent := time.monotonic() - begun) < seconds:
+            if spent > SHORT_TURN and others and self._is_due(others, only or {}):
+                break
+            limit = self._limit if most is None else min(self._limit, most - tally.claimed)
+            if not limit or not (reservations := self._claim(limit)):
+                break
+            self._handle(reservations, tally)
+        if self._queue.only and (not known or not tally.claimed):  # it has met some, or found nothing else
+            tally.left = 1
+        self.write_counts()
+        return tally
+
+    def _is_due(self, queues: Sequence[str], only: OnlyKinds) -> bool:
+        """Return whether something is due in one of these queues; of a database that does not answer: no."""
+        try:
+            return is_due(due_in(self._queue.database, queues, only))
+        except StoreUnavailable:
+            return False  # the next claim waits for it
+
+    def _claim(self, limit: int) -> list[BareReservation]:
+        return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
+
+    def _handle(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
+        """Call the function for as many as the horizon allows, and end all turns in one transaction."""
+        begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
+        if others:  # before anything is begun that could end this process, and their attempts with it
+            given_back = Chunk(others, 0.0)
+            given_back.release()
+            self.settle(given_back.ended, tally)
+        chunk = Chunk(begun, self._horizon)
+        self._call(chunk, tally)
+        unbegun = len(chunk.waiting)
+        self._learn(len(begun) - unbegun, len(begun), time.monotonic() - chunk.since)
+        chunk.release()
+        self.settle(chunk.ended, tally)
+
+    def _call(self, chunk: Chunk, tally: Tally) -> None:
+        """Call the function for as many messages as the horizon allows."""
+        began, waiting = chunk.since, chunk.waiting
+        while waiting and began <= chunk.until:
+            reservation = waiting.popleft()
+            settlement = self._settlement(reservation.message)
+            now = time.monotonic()
+            chunk.end(reservation, settlement, now - began)
+            began = now
+
+    def _learn(self, ended: int, begun: int, seconds: float) -> None:
+        """Claim what the function can do within the horizon; four times as many if it was quick."""
+        if seconds < self._horizon / 2:
+            self._limit = min(self._chunk, 4 * begun)
+        else:
+            self._limit = min(self._chunk, max(1, int(ended * self._horizon / seconds)))

@@ -1,0 +1,64 @@
+"""Whether the data frame that the function of a frame station returned can be messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError
+from duerow.pipeline import Frame
+from duerow.pipeline.frame import RESERVED
+from duerow.spark.payload_columns import HOPS_COLUMN, payload_columns
+from duerow.spark.value_checks import has_times
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+TIME_RULES: Final = "spark.sql.legacy.timeParserPolicy"
+
+
+def check_times(station: Frame, spark: SparkSession, of: DataType | None) -> None:
+    """Raise ConfigurationError if columns hold times and Spark's rules for reading them would change them."""
+    if of is None or not has_times(of):
+        return
+    rules = spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is no such rule
+    if str(rules).upper() == "LEGACY":
+        raise ConfigurationError(
+            f"{station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
+            "set it to CORRECTED for this session"
+        )
+
+
+def check_columns(station: Frame, result: DataFrame) -> None:
+    """Raise ConfigurationError unless the columns of a result can be messages."""
+    from pyspark.sql import types
+
+    names = result.columns
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise unfit(station, f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
+    if HOPS_COLUMN in map(str.lower, names):
+        raise unfit(station, f"has a column {HOPS_COLUMN!r}, as frames have themselves on their way; rename it")
+    if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
+        raise unfit(station, f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
+    if station.rowwise and "_id" not in names:
+        raise unfit(station, "has no column _id, which tells the message of each row; keep it, or leave rowwise out")
+    if not station.rowwise and not payload_columns(result.schema):
+        raise unfit(station, "has no columns for a payload")
+    if len(station.ways) > 1 and "_queue" not in names:
+        raise unfit(station, f"has no column _queue, and may go to {', '.join(map(repr, station.ways))}")
+    wanted: dict[str, Any] = {
+        "_id": types.IntegralType,
+        "_priority": types.IntegralType,
+        "_due": types.TimestampType,
+        **dict.fromkeys(("_queue", "_error", "_key", "_group", "_headers"), types.StringType),
+    }
+    for field in result.schema.fields:
+        of = wanted.get(field.name)
+        if of is not None and not isinstance(field.dataType, of | types.NullType):
+            known = of.__name__.removesuffix("Type").lower()
+            raise unfit(station, f"has {field.name} as {field.dataType.simpleString()}; it is a column of type {known}")
+
+
+def unfit(station: Frame, why: str) -> ConfigurationError:
+    """Return the error for a result that cannot be messages."""
+    return ConfigurationError(f"{station}: the data frame that its function returned {why}")
