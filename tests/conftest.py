@@ -1,20 +1,25 @@
 """What all tests share."""
 
+import logging
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
 import pytest
-from hypothesis import settings
+import typer.testing
+from hypothesis import HealthCheck, settings
+from pymysql.connections import Connection
 
 pytest.register_assert_rewrite("duerow.testing")  # so that a promise that is broken says what it found
 
 pytest_plugins = ["tests.servers.fixtures", "tests.families", "tests.sizes", "duerow.testing.conformance.fixtures"]
 
 # No test depends on how fast the machine is.
-settings.register_profile("duerow", deadline=None)
+settings.register_profile("duerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("duerow")
 
 HERE = Path(__file__).parent
@@ -27,6 +32,30 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Spark spare what pays for large data alone; the long tests have it as users do."""
     if config.option.markexpr == "not soak":
         os.environ.setdefault("SPARK_CONF_DIR", str(HERE / "spark" / "quick"))
+        Connection._create_ssl_ctx = _ssl_context(Connection._create_ssl_ctx)
+        typer.testing._get_command = cache(typer.testing._get_command)  # reads the signature of every command
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
+
+
+class FailuresAtOnce:
+    """Names each failure when it happens: the end of a long log is often what is cut off."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            crash = getattr(report.longrepr, "reprcrash", None)
+            said = crash.message.partition("\n")[0] if crash else ""
+            terminal.write(f"\nError: {report.nodeid} failed at {report.when}: {said[:300]}\n", red=True)
+
+
+def _ssl_context(create: Callable[[Any, Any], SSLContext]) -> Callable[[Any, Any], SSLContext]:
+    """PyMySQL reads every certificate the machine trusts for each connection, which takes longer than most tests."""
+    default = cache(lambda: create(None, {}))
+    return lambda connection, given: create(connection, given) if given else default()
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +65,17 @@ def terminating() -> Iterator[None]:
     yield
     if before is not None and signal.getsignal(signal.SIGTERM) is not before:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """What a command run here has logged to its standard error ends with the test that ran it, as that stream does."""
+    root = logging.getLogger()
+    before = [*root.handlers], root.level
+    yield
+    if (root.handlers, root.level) != before:
+        root.handlers[:] = before[0]
+        root.setLevel(before[1])
 
 
 TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}

@@ -3,12 +3,15 @@
 Both faces carry out the same statements of the same plans. What may still differ between the faces on a family are its
 two drivers, and half of the promises meets each of them often: so a promise is tried on one face of each family, which
 its name picks; on SQLite and in memory on the other one than elsewhere. What is about drivers and connections has files
-of its own, which run on both. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried,
-each with the promises that their names pick.
+of its own, which run on both. Of a promise with several examples each is tried on SQLite, in memory and on one of the
+servers, which its name picks. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried,
+each with the promises that their names pick: a third, and of the three that take longest an eighth.
 
 What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills. It is tried on one
 of SQLite and PostgreSQL, which the test's name picks, and kills on one face; the data source, which asks each of them
 in its own way, on both. In memory half of the promises are tried with transactions, and half without.
+
+Behind HTTP there are the plans of another store, so a share of the promises is tried there.
 """
 
 from collections import defaultdict
@@ -22,14 +25,17 @@ FACES = ("sync", "async")
 
 KINDS = ("transactions", "no transactions")
 
-FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mariadb", "mongodb"}
+FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mariadb", "mongodb", "http"}
 """What a folder or a parameter is called whose promises are tried on one face."""
 
 TURNED = {"memory", "sqlite"}
 """Those where it is the other one than on the others."""
 
+SERVERS = ("postgresql", "mariadb", "mongodb")
+"""Those of which one is picked for each example of a promise that has several."""
+
 CHOSEN = {
-    ("mariadb", "crash"): ("any_moment",),
+    ("mariadb", "crash"): ("workers_killed_at_any_moment",),
     ("mariadb", "spark"): ("what_the_local_twin_does",),
     ("mongodb", "spark"): (
         "what_the_local_twin_does",
@@ -38,7 +44,6 @@ CHOSEN = {
         "a_staged_row_goes_where_it_says",
         "has_the_messages_with_their_fields",
         "each_row_becomes_a_message",
-        "from_queue_to_queue_once",
     ),
 }
 """What `make test` runs on a family of a slow folder: that whose name has one of these in it."""
@@ -46,10 +51,23 @@ CHOSEN = {
 DATABASES = ("postgresql", "sqlite")
 """Those of which one is picked for a test that would run on both, in these folders."""
 
-ON_ONE_DATABASE = {"spark", "workers", "crash"}
+ON_ONE_DATABASE = {"spark", "workers", "crash", "telemetry"}
 
 ON_ONE_FACE = {"crash"}
 """Folders besides those of the promises."""
+
+OF_PROMISES = {"test_conformance.py", "test_processes.py", "test_contention.py"}
+"""Files whose promises are tried on one face of each family."""
+
+WAYS = {
+    "test_every_change_holds_when_the_caller_commits": 8,
+    "test_every_change_is_undone_when_the_caller_rolls_back": 8,
+    "test_a_change_within_the_callers_own_transaction_has_no_limit": 8,
+}
+"""Of how many ways to hold a transaction one is tried with a promise that takes long; of three with the others."""
+
+SHARES = {"http": 6}
+"""Of how many promises one is tried on a folder that leads to the plans of another store."""
 
 ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}
 """Files of these folders whose tests run on both."""
@@ -60,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left to the long tests."""
     found = [item for item in items if isinstance(item, pytest.Function)]
     picked = [item for item in found if item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH]
-    left = {item for item in found if not is_chosen(item)}
+    left = {item for item in found if not is_chosen(item) or is_spared(item) or item.get_closest_marker("soak")}
     left.update(on_other_databases(picked))
     left.update(in_other_ways([item for item in found if of_promises(item) and item not in left]))
     for item in left:
@@ -86,11 +104,17 @@ def is_chosen(item: pytest.Function) -> bool:
     return all(any(name in item.originalname for name in names) for names in lists)
 
 
+def is_spared(item: pytest.Function) -> bool:
+    """Return whether a promise is not among the share that its folder tries."""
+    of = SHARES.get(item.path.parent.name, 1) if item.path.name in OF_PROMISES else 1
+    return crc32(item.originalname.encode()) % of != 0
+
+
 def of_promises(item: pytest.Function) -> bool:
     """Return whether a test is of the promises, on a family that tries each on one face; or of a folder that does."""
     if item.path.parent.name in ON_ONE_FACE:
         return True
-    return is_of(item, FAMILIES) and (item.path.parent.name == "entity" or item.path.name == "test_conformance.py")
+    return is_of(item, FAMILIES) and (item.path.parent.name == "entity" or item.path.name in OF_PROMISES)
 
 
 def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function]:
@@ -107,7 +131,7 @@ def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function
 
 def is_another(item: pytest.Function) -> bool:
     """Return whether the name of a promise picks another way to try it than this one."""
-    return is_other_face(item) or is_other_kind(item) or is_other_way(item)
+    return is_other_face(item) or is_other_kind(item) or is_other_way(item) or is_on_another_server(item)
 
 
 def is_other_face(item: pytest.Function) -> bool:
@@ -127,11 +151,21 @@ def is_other_kind(item: pytest.Function) -> bool:
     return KINDS[number_of(item, {*FACES, *KINDS}) // len(FACES) % len(KINDS)] != kinds[0]
 
 
+def is_on_another_server(item: pytest.Function) -> bool:
+    """Return whether an example of a promise is tried on another server than this one; one of each stays on each."""
+    server = item.path.parent.name
+    examples = [word for word in words(item) if word not in {*FACES, *KINDS, *FAMILIES}]
+    if server not in SERVERS or not examples or "begin" in item.fixturenames:
+        return False
+    return SERVERS[number_of(item, {*FACES, *KINDS, *FAMILIES}) % len(SERVERS)] != server
+
+
 def is_other_way(item: pytest.Function) -> bool:
     """Return whether a promise about transactions is tried in other ways to hold one; each promise is in a third."""
     if "begin" not in item.fixturenames or not words(item):
         return False
-    return (crc32(item.originalname.encode()) + crc32(item.callspec.id.encode())) % 3 != 0
+    of = WAYS.get(item.originalname, 3)
+    return (crc32(item.originalname.encode()) + crc32(item.callspec.id.encode())) % of != 0
 
 
 def number_of(item: pytest.Function, ways: set[str]) -> int:

@@ -19,7 +19,7 @@ def test_a_promise_is_kept_if_all_its_cases_passed():
         Seen(f"{MARIADB}::test_one[async-b]", "failed"),
         Seen(f"{MARIADB}::test_two[sync]", "passed"),
         Seen("tests/crash/test_killed.py::test_it[mariadb-fork]", "passed"),
-        Seen("tests/copying/test_copy.py::test_it[mariadb-sqlite]", "passed"),
+        Seen("tests/copies/test_copy.py::test_it[mariadb-sqlite]", "passed"),
     )["mariadb"]
     assert mariadb["version"] == "10.11"
     assert mariadb["promises"] == {"passed": 1, "failed": ["test_one"]}
@@ -30,7 +30,7 @@ def test_a_promise_is_kept_if_all_its_cases_passed():
 def test_a_promise_that_only_other_families_tried_is_told_to_be_left_out():
     families = found(Seen(f"{MARIADB}::test_one", "passed"), Seen(f"{MONGODB}::test_two", "passed"))
     assert families["mariadb"]["left_to_soak"] == ["test_two"]
-    assert kept(families["mariadb"]) == "all but 1 (tried by `make soak` alone)"
+    assert kept(families["mariadb"]) == "all but 1 (tested only by `make soak`)"
 
 
 def test_what_is_expected_to_be_broken_is_told_with_its_reason():

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, text
 import duerow
 from duerow.testing.conformance.fixtures import Place
 from tests.crash.conftest import Start
-from tests.crash.teller import NEXT, WORK, Teller, tell
+from tests.crash.transactional_consumer import NEXT, WORK, TransactionalConsumer, consume
 
 NUMBERS = range(30)
 
@@ -19,24 +19,24 @@ POINTS = ["handler: written", "settle: before", "settle: step 1", "settle: done"
 
 
 @pytest.fixture(params=["blocking", "async"])
-def teller(place: Place, request: pytest.FixtureRequest) -> Teller:
+def consumer(place: Place, request: pytest.FixtureRequest) -> TransactionalConsumer:
     """A worker of each kind, with its numbers pushed and its table made."""
-    teller = Teller(request.param, place.url, dict(place.settings))
+    consumer = TransactionalConsumer(request.param, place.url, dict(place.settings))
     with duerow.connect(place.url, **place.settings) as database:
         engine: Engine = database.connections.engine  # type: ignore[attr-defined]
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE TABLE {teller.table} (number INTEGER)"))
+            connection.execute(text(f"CREATE TABLE {consumer.table} (number INTEGER)"))
             connection.commit()
         database.queue(WORK).push_many([duerow.Draft(number) for number in NUMBERS])
-    return teller
+    return consumer
 
 
-def check(teller: Teller, numbers: Sequence[int] = NUMBERS) -> None:
+def check(consumer: TransactionalConsumer, numbers: Sequence[int] = NUMBERS) -> None:
     """Each number was written down once and pushed on once."""
-    with duerow.connect(teller.url, **teller.settings) as database:
+    with duerow.connect(consumer.url, **consumer.settings) as database:
         engine: Engine = database.connections.engine  # type: ignore[attr-defined]
         with engine.connect() as connection:
-            told = connection.execute(text(f"SELECT number FROM {teller.table} ORDER BY number")).scalars().all()
+            told = connection.execute(text(f"SELECT number FROM {consumer.table} ORDER BY number")).scalars().all()
             connection.rollback()
         assert list(told) == list(numbers)
         assert sorted(message.payload for message in database.queue(NEXT).find(limit=10_000)) == list(numbers)
@@ -45,38 +45,38 @@ def check(teller: Teller, numbers: Sequence[int] = NUMBERS) -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_worker_killed_at_this_point_has_made_each_effect_once(
-    teller: Teller, start: Start, count_killed: Callable[[int], None], point: str
+    consumer: TransactionalConsumer, start: Start, count_killed: Callable[[int], None], point: str
 ) -> None:
     for nth in (1, 5):
-        process = start(tell, Teller(teller.kind, teller.url, teller.settings, point, nth))
+        process = start(consume, TransactionalConsumer(consumer.kind, consumer.url, consumer.settings, point, nth))
         process.join()
         assert process.exitcode == -signal.SIGKILL, f"{point} was not reached"
     count_killed(2)
-    last = start(tell, teller)
+    last = start(consume, consumer)
     last.join()
     assert last.exitcode == 0
-    check(teller)
+    check(consumer)
 
 
 def test_workers_killed_at_any_moment_have_made_each_effect_once(
-    teller: Teller, start: Start, count_killed: Callable[[int], None]
+    consumer: TransactionalConsumer, start: Start, count_killed: Callable[[int], None]
 ) -> None:
     numbers = range(800)
-    with duerow.connect(teller.url, **teller.settings) as database:
+    with duerow.connect(consumer.url, **consumer.settings) as database:
         database.queue(WORK).push_many([duerow.Draft(number) for number in numbers if number not in NUMBERS])
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
     killed = 0
     for _ in range(4):
-        workers = [start(tell, teller) for _ in range(2)]
+        workers = [start(consume, consumer) for _ in range(2)]
         time.sleep(chance.uniform(0.02, 0.2))
         for worker in workers:
             worker.kill()
             worker.join()
             killed += worker.exitcode == -signal.SIGKILL
     count_killed(killed)
-    last = start(tell, teller)
+    last = start(consume, consumer)
     last.join()
     assert last.exitcode == 0
-    check(teller, numbers)
+    check(consumer, numbers)

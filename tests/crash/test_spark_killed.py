@@ -14,8 +14,8 @@ import pytest
 import duerow
 from duerow import Draft
 from duerow.testing.conformance.fixtures import Place
-from tests.crash.killing import LONGEST, Program, tell
 from tests.crash.on_spark import STATIONS, check
+from tests.crash.spark_kills import LONGEST, Program, tell
 
 KILLS = int(os.environ.get("DUEROW_SOAK_KILLS", "50"))
 FED = 1_500

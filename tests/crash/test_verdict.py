@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.crash.workload.environment import BILLS_DEAD, DONE, MAIL, ORDERS
 from tests.crash.workload.ledger import Line
-from tests.crash.workload.setting import BILLS_DEAD, DONE, MAIL, ORDERS
 from tests.crash.workload.verdict import Row, Turn, Verdict
 
 A, B = 1, 2

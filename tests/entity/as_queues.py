@@ -30,7 +30,7 @@ class RowsAsQueues:
 
     def __init__(self, engine: Engine, open_queue: Open, clock: Clock | None) -> None:
         self.engine, self.clock, self._open = engine, clock, open_queue
-        self.store = self
+        self.store = self.messages = self
 
     def queue(self, name: str, **terms: Any) -> RowsAsQueue:
         """Return the queue of a table."""

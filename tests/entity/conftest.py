@@ -18,7 +18,7 @@ from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue
 from duerow.testing.clock import MovableClock
 from duerow.testing.faces import AwaitedFace, Face
-from duerow.testing.workshop import blocking
+from duerow.testing.worker_harness import blocking
 from tests.entity.faces import engine_of_face, queue_of_face
 from tests.entity.models import Base, Mail, engine_of
 from tests.entity.modes import AT_ONCE, Handler

@@ -24,6 +24,7 @@ NOT_OF_ROWS: Final = {
     "test_a_queue_without_history_has_no_place_for_a_changed_payload": "a row is its own payload",
     "test_a_commit_pushes_what_it_calls_for": "there is no queue beside the table to push into",
     "test_a_refused_commit_pushes_nothing": "there is no queue beside the table to push into",
+    "test_a_message_that_is_buried_or_moved_pushes_what_it_calls_for": "there is no queue beside the table",
     "test_a_commit_whose_follower_has_a_taken_key_leaves_the_holder": "there is no queue beside the table",
     "test_a_commit_that_calls_for_what_cannot_be_pushed_changes_nothing": "there is no queue beside the table",
     "test_a_moved_message_has_all_its_attempts_again": "a row stays in its table",

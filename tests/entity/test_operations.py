@@ -84,7 +84,7 @@ def test_a_state_is_added_to_a_table_with_rows_and_taken_away_again(
     old.commit()
     queue.check()
     assert differences(old) == []
-    with pytest.raises(ConfigurationError, match="there is no table parcel to have a queue state"):
+    with pytest.raises(ConfigurationError, match="there is no table parcel for a queue state"):
         Operations(context).add_queue_state("parcel", "mailing")  # type: ignore[attr-defined]
     old.rollback()
     with context.begin_transaction():

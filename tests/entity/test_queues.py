@@ -114,7 +114,7 @@ def test_states_of_a_row_are_queues_of_their_own(open_queue: Any, add: Any, look
         row = session.get_one(Mail, id)
         row.billing.schedule(mine.message.due_at)
     theirs = billing.reserve()
-    with pytest.raises(ConfigurationError, match=r"lent by queue 'mail\.billing'"):
+    with pytest.raises(ConfigurationError, match=r"reserved from queue 'mail\.billing'"):
         sending.commit(theirs)
     sending.commit(mine)
     assert (look(id).sending.status, look(id).billing.leased_by) == ("done", theirs.message.leased_by)
@@ -253,9 +253,9 @@ def test_what_cannot_be_a_queue_is_refused_with_what_to_do() -> None:
             EntityQueue(joined, blocking, on_done="delete")
     with pytest.raises(ConfigurationError, match=r"as in SmsMessage\.sending"):
         EntityQueue(Billing.key, blocking)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"goes with duerow\.aio\.entity"):
+    with pytest.raises(ConfigurationError, match=r"for an AsyncEngine use duerow\.aio\.entity"):
         EntityQueue(Mail.sending, awaited)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"goes with duerow\.entity"):
+    with pytest.raises(ConfigurationError, match=r"for an Engine use duerow\.entity"):
         AwaitedEntityQueue(Mail.sending, blocking)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="on_done is"):
         EntityQueue(Mail.sending, blocking, on_done="archive")  # type: ignore[arg-type]
@@ -271,8 +271,8 @@ def test_a_settlement_that_broke_is_written_again_or_its_outcome_is_unknown(
         queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, clock=clock)
         mine = queue.reserve()
         assert mine is not None
-        watch(queue.line.database, fail_at(point, StoreUnavailable("gone", outcome="unknown")))
-        queue.line._store = queue.line.database.store
+        watch(queue.worker_queue.database, fail_at(point, StoreUnavailable("gone", outcome="unknown")))
+        queue.worker_queue._store = queue.worker_queue.database.store
         if certain:
             queue.commit(mine)
         else:

@@ -77,7 +77,7 @@ def test_a_row_that_nobody_can_change_is_passed_over_and_stops_no_claim(
         queue.commit(reservation)
     assert queue.reserve() is None
     assert look(bad).sending.status == "new"
-    assert any(f"message {bad} of mail.sending can neither be handed out" in one for one in errors(caplog))
+    assert any(f"message {bad} of mail.sending can be neither handed out" in one for one in errors(caplog))
 
 
 def test_a_row_that_cannot_be_settled_is_named_and_the_others_are_done(

@@ -67,7 +67,9 @@ def test_messages_are_sent_tried_again_and_given_up_and_looked_after_by_ordinary
 ) -> None:
     run(engine, "--messages", "9", "--failures", "0", "--batch", "4")
     said = capsys.readouterr().out
-    assert "fetched 4 of sms_message.sending" in said
+    fetched = [int(number) for number in re.findall(r"fetched (\d+) of sms_message\.sending", said)]
+    assert sum(fetched) == 9
+    assert max(fetched) <= 4  # how many each time depends on how long sending took so far
     assert re.search(r"sent message \d+ of shop-1 to \+385 91 \d{6}", said)
     assert "9 sent now, 9 in all; 0 ready, 0 waiting for another attempt, 0 given up" in said
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from inspect import isawaitable
@@ -19,8 +20,10 @@ from duerow import Bury, Commit, Draft, Worker, aio, fixed, limited
 from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
 from duerow.entity import EntityQueue
 from duerow.errors import ConfigurationError
+from duerow.queue.limits import RunLimits
 from duerow.testing.faces import AwaitedFace, Face
-from duerow.testing.workshop import eventually
+from duerow.testing.worker_harness import eventually
+from duerow.worker import maintenance
 from tests.entity.models import Mail
 from tests.entity.modes import MODES, of_each
 
@@ -216,11 +219,49 @@ def test_of_two_singletons_one_is_active_and_the_other_takes_over(
         threads[active[1]].join(60)
 
 
+def test_a_worker_of_rows_follows_the_limits_that_an_operator_sets(
+    add: Any, face: Face, engine: Engine, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(face, AwaitedFace):  # limits are read by the same plans
+        return
+    monkeypatch.setattr(maintenance, "SETTLED_IN", 0.0)
+    with duerow.connect(engine, migrate=True, prefix=f"limits{uuid.uuid4().hex[:8]}_") as db:
+        queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine, permits=db)
+        assert queue.limit(rate=(2, timedelta(hours=1))) == queue.limits() == db.queue("mail.sending").limits()
+        seen: list[int] = []
+
+        def handle(row: Mail, session: Any) -> None:
+            seen.append(row.id)
+
+        worker = Worker(queue, handle, poll=timedelta(seconds=0.05))
+        thread = threading.Thread(target=worker.run, daemon=True)
+        thread.start()
+        eventually(lambda: worker._run is not None and worker._run.limits.rate == 2)
+        ids = add(*"abcde")
+        eventually(lambda: len(queue.find(status="done")) == 2)
+        worker.stop()
+        thread.join(60)
+        assert len(seen) == 2
+        assert len(queue.find()) == len(ids)
+        assert queue.limit() == RunLimits() == queue.limits()
+
+
+def test_rows_have_limits_only_with_a_database_that_keeps_them(engine: Engine, face: Face) -> None:
+    if isinstance(face, AwaitedFace):
+        return
+    queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine)
+    assert queue.limits() == RunLimits()
+    with pytest.raises(ConfigurationError, match=r"no table for limits.*permits=duerow\.connect"):
+        queue.limit(concurrency=2)
+    with pytest.raises(ConfigurationError, match="concurrency is a number of handlers"):
+        queue.limit(concurrency=0)
+
+
 def test_a_worker_of_rows_takes_no_processes_and_only_queues_of_its_face(engine: Engine, face: Face) -> None:
     if isinstance(face, AwaitedFace):
         return
     queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine)
-    with pytest.raises(ConfigurationError, match="processes= does not go with mail"):
+    with pytest.raises(ConfigurationError, match="processes= cannot be used with mail"):
         Worker(queue, print, processes=2)
     with pytest.raises(ConfigurationError, match=r"<EntityQueue 'mail\.sending'> is of rows .* takes one such alone"):
         Worker([queue], print)  # type: ignore[list-item]
@@ -326,5 +367,5 @@ def test_rows_that_were_in_hand_when_their_worker_died_are_handled_one_by_one(
     work(of_each(handle, mode), **MODES[mode])
     assert sorted(seen) == sorted(ids)
     assert {look(id).sending.status for id in ids} == {"done"}
-    apart = [line for line in caplog.messages if "handled apart" in line]
+    apart = [line for line in caplog.messages if "each is handled alone" in line]
     assert [line.partition(" of ")[0] for line in apart] == ["1", "1", "1"]

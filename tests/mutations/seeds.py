@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-CORE_STATEMENTS = "stores/sql/statements/core.py"
+STATEMENT_CONTEXT = "stores/sql/statements/context.py"
 PUSHING = "stores/sql/statements/push.py"
 TAKING = "stores/sql/statements/reserve.py"
 SETTLING = "stores/sql/statements/settle.py"
@@ -17,7 +17,7 @@ PAST = "stores/memory/history.py"
 STATE = "stores/memory/state.py"
 TURNS = "stores/memory/settle.py"
 LINES = "stores/sql/priorities.py"
-CORE = "stores/sql/plans/core.py"
+PROMOTING = "stores/sql/plans/promote.py"
 SCHEDULES = "stores/memory/schedules.py"
 QUEUES = "stores/sql/statements/queues.py"
 ENDING = "stores/sql/plans/settle.py"
@@ -25,8 +25,11 @@ CONDITIONS = "stores/sql/conditions.py"
 JOINING = "stores/sql/plans/join.py"
 SETS = "stores/memory/join.py"
 FLOOR = "stores/sql/claim_floor.py"
-TAKES = "stores/sql/plans/reserve.py"
+CLAIMS = "stores/sql/plans/claims.py"
 DIALECT = "stores/sql/dialects/postgresql/dialect.py"
+ARRAYS = "stores/sql/dialects/postgresql/arrays.py"
+JSON_PATHS = "stores/sql/dialects/postgresql/json_paths.py"
+EXPRESSIONS = "stores/sql/dialects/base/expressions.py"
 STAGING = "stores/sql/statements/stage.py"
 PUBLISHING = "stores/sql/plans/stage.py"
 
@@ -70,12 +73,14 @@ class Mutation:
 
 SQL = [
     Mutation("a queue of which something was said takes no messages", QUEUES, "draining", ", columns.draining)", ")"),
-    Mutation("a drained queue refuses what a settlement pushes", ENDING, "settle", "self._add(", "self.push("),
+    Mutation("a drained queue refuses what a settlement pushes",
+        ENDING, "settle", "self._push.add(", "self._push.push(",
+    ),
     Mutation(
         "an index is asked for less than the range",
         CONDITIONS, "_near", 'inf if operator in ("<", "<=") else -inf', '-inf if operator in ("<", "<=") else inf',
     ),
-    Mutation("the token of a turn is not tested", SETTLING, "_change", ", self._same_token(given)", ""),
+    Mutation("the token of a turn is not tested", SETTLING, "change_owned", ", self.context.same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
         TAKING, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
@@ -83,9 +88,9 @@ SQL = [
     Mutation("attempts are not counted", TAKING, "_lend", "else_=const(1))", "else_=const(0))"),
     Mutation(
         "a turn that ends leaves its lease on the message",
-        CORE_STATEMENTS, "_turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
+        STATEMENT_CONTEXT, "turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
     ),
-    Mutation("a dead message still holds its key", PUSHING, "_held", ", self._live", ""),
+    Mutation("a dead message still holds its key", PUSHING, "_held", ", self.context.live", ""),
     Mutation(
         "a released message is due now, not as before",
         SETTLING, "release", "coalesce(given.c.due,", "coalesce(self.now,",
@@ -106,7 +111,7 @@ SQL = [
     ),
     Mutation(
         "the next of a group never has its turn",
-        CORE, "_promote_next", "sorted({one for one in groups if isinstance(one[1], str)})", "[]",
+        PROMOTING, "promote_next", "sorted({one for one in groups if isinstance(one[1], str)})", "[]",
     ),
     Mutation(
         "a pop leaves the message in the queue",
@@ -115,7 +120,7 @@ SQL = [
     ),
     Mutation(
         "the version of a schedule is not tested",
-        SCHEDULING, "_schedule_as_read", ', columns.version == self._bound("was", BigInteger())', "",
+        SCHEDULING, "_schedule_as_read", ', columns.version == self.bound("was", BigInteger())', "",
     ),
     Mutation(
         "a turn that was refused is kept in history",
@@ -125,7 +130,7 @@ SQL = [
         "a lease that ended at its limit is kept as failed",
         RECALLING, "keep_lapsed", "columns.attempts >= attempts", "columns.attempts > attempts",
     ),
-    Mutation("the key of a failed attempt is remembered", REMEMBERING, "_keep", "RolledBack | Released", "Released"),
+    Mutation("the key of a failed attempt is remembered", REMEMBERING, "keep", "RolledBack | Released", "Released"),
     Mutation(
         "a key that is remembered is held by who pushes it",
         RECALLING, "hold_remembered", "columns.until <= self.now", "columns.until > self.now",
@@ -145,7 +150,7 @@ SQL = [
     Mutation("a part may have more than it staged", PUBLISHING, "_chosen", "found != wanted", "found < wanted"),
     Mutation(
         "a batch does not ask whether its queues are drained",
-        PUBLISHING, "publish", "yield from self._ask(queues)", "pass",
+        PUBLISHING, "publish", "yield from self._push.ask(queues)", "pass",
     ),
     Mutation("of a batch the first of a group waits too", STAGING, "publish", "number > const(1)", "number > const(0)"),
     Mutation(
@@ -208,16 +213,16 @@ POSTGRESQL = [
         "what this process writes below the floor is not seen",
         FLOOR, "lower", "due_at < floor.due_at", "due_at > floor.due_at",
     ),
-    Mutation("a queue is called empty from the floor on", TAKES, "_take", "line in taking.floored or ", ""),
+    Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in taking.floored or ", ""),
     Mutation(
         "a span is a thousand times as long",
         DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",
     ),
-    Mutation("a backslash in a list is one too few", DIALECT, "_escaped", r""".replace("\\", "\\\\")""", ""),
-    Mutation("a lease that ended says so in other words", DIALECT, "ended_lease", 'const(" of ")', 'const(" in ")'),
+    Mutation("a backslash in a list is one too few", ARRAYS, "_escaped", r""".replace("\\", "\\\\")""", ""),
+    Mutation("a lease that ended says so in other words", EXPRESSIONS, "ended_lease", 'const(" of ")', 'const(" in ")'),
     Mutation(
         "of a path the first name counts alone",
-        DIALECT, "_led_to", "Text) for name in names]", "Text) for name in names[:1]]",
+        JSON_PATHS, "_led_to", "Text) for name in names]", "Text) for name in names[:1]]",
     ),
     SQL[0],
 ]  # fmt: skip
@@ -225,5 +230,5 @@ POSTGRESQL = [
 STORES = {"sqlite": SQL, "postgresql": POSTGRESQL, "memory": MEMORY}
 """On which store each list is tried."""
 
-TESTS = {"postgresql": ("tests/stores/postgresql/test_floor.py",)}
+TESTS = {"postgresql": ("tests/stores/postgresql/test_claim_floor.py",)}
 """What has to notice them besides the store's conformance suite."""

@@ -5,10 +5,12 @@ import contextlib
 import signal
 import sys
 
-from tests.servers import mariadb, mongodb, postgresql
+from tests.servers import browser, mariadb, mongodb, postgresql
 from tests.servers.process import ServerUnavailable
 
 FAMILIES = {"postgresql": postgresql, "mariadb": mariadb, "mongodb": mongodb}
+FETCHED = {**FAMILIES, "browser": browser}
+"""What tests need besides what is installed with them."""
 
 
 def main() -> None:
@@ -25,7 +27,7 @@ def main() -> None:
 
 def prepare() -> None:
     """Fetch the servers that are missing; one that cannot be had is named here and again by the tests that need it."""
-    for family, server in FAMILIES.items():
+    for family, server in FETCHED.items():
         try:
             print(f"{family}: {server.prepare()}")
         except ServerUnavailable as error:

@@ -6,15 +6,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 
 import pymongo
 
-from tests.servers.process import ServerUnavailable, free_port, given_url, serving, workspace
+from tests.servers.process import (
+    ServerUnavailable,
+    free_port,
+    given_url,
+    new_password,
+    serving,
+    workspace,
+    write_secret,
+)
+
+SERVER = Path(__file__).with_name("secantus_server.py")
+
+USER = "duerow"
 
 
 @contextmanager
 def running() -> Iterator[str]:
-    """A server's URL, `mongodb://127.0.0.1:PORT/duerow`, for as long as the block runs; tests may have it fail."""
+    """A server's URL, `mongodb://USER:PASSWORD@127.0.0.1:PORT/…`, while the block runs; tests may have it fail."""
     if url := given_url("mongodb"):
         yield url
     else:
@@ -25,21 +38,19 @@ def running() -> Iterator[str]:
 @contextmanager
 def standalone() -> Iterator[str]:
     """The URL of a server that is no member of a replica set, whatever server the others are run on."""
-    with started("--standalone") as url:
+    with started(replica_set="") as url:
         yield url
 
 
 @contextmanager
-def started(*flags: str) -> Iterator[str]:
-    """The URL of a server that was started with these flags."""
+def started(*flags: str, replica_set: str = "secantus") -> Iterator[str]:
+    """The URL of a server that was started with these flags, in a replica set or, without a name for it, in none."""
     prepare()
     with workspace("mongodb", owner=None) as home:
-        settings = home / "settings.toml"
-        settings.touch()  # Named, so that no settings of the machine are looked for.
-        port = free_port()
-        url = f"mongodb://127.0.0.1:{port}/duerow"
-        place = ["--config", settings, "--host", "127.0.0.1", "--port", str(port), "--storage-path", home / "data"]
-        server = [sys.executable, "-m", "secantus", *place, *flags]
+        port, password = free_port(), new_password()
+        secret = write_secret(home / "password", password, None)
+        url = f"mongodb://{USER}:{password}@127.0.0.1:{port}/duerow?authSource=admin"
+        server = [sys.executable, SERVER, str(port), home / "data", secret, replica_set, *flags]
         with serving(server, home, lambda: ping(url), stop_by=signal.SIGKILL):  # It has nothing worth saving.
             yield url
 

@@ -52,6 +52,14 @@ def test_mongodb_answers_and_has_transactions(mongodb_url: str) -> None:
         papers.drop()
 
 
+@pytest.mark.skipif(given_url("mongodb") is not None, reason="the MongoDB in use is the caller's own")
+def test_mongodb_lets_nobody_in_without_the_password(mongodb_url: str) -> None:
+    with pymongo.MongoClient(mongodb_url) as client:
+        host, port = client.address or ("", 0)
+    with pymongo.MongoClient(host, port) as stranger, pytest.raises(pymongo.errors.OperationFailure):
+        stranger["duerow"]["papers"].find_one()
+
+
 @here_only
 @pytest.mark.parametrize(("durable", "fsync"), [(True, "on"), (False, "off")])
 def test_a_durable_postgresql_keeps_what_it_commits_through_a_power_cut(durable: bool, fsync: str) -> None:

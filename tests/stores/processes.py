@@ -12,12 +12,20 @@ from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 from tests.processes import forking
-from tests.stores.forking import CHILDREN, LATER
+from tests.stores.fork_scenarios import CHILDREN, LATER
 
 
 def fork(scenario: str, place: Place, face: Face) -> list[duerow.Message]:
-    """Carry out a scenario of `forking`; return what is in the queue then."""
-    command = [sys.executable, "-m", "tests.stores.forking", scenario, face.name, place.url, json.dumps(place.settings)]
+    """Carry out a scenario of `fork_scenarios`; return what is in the queue then."""
+    command = [
+        sys.executable,
+        "-m",
+        "tests.stores.fork_scenarios",
+        scenario,
+        face.name,
+        place.url,
+        json.dumps(place.settings),
+    ]
     forked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert forked.returncode == 0, forked.stderr
     with duerow.connect(place.url, **place.settings) as database:

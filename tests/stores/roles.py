@@ -5,6 +5,7 @@ A store's module gives `role_urls`: for each role the URL of a user that has it.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,13 +20,15 @@ from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
 
 import duerow
-from duerow import Database, Draft, Join, Message, Pipeline, Sink, Worker, fixed, limited
+from duerow import Database, Draft, Join, Message, Pipeline, Sink, Worker, aio, fixed, limited
 from duerow.cli.application import app
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.queue.schedule import Maintained
 from duerow.store import Entry
 from duerow.stores.sql.rights import RIGHTS, ROLES, created
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.contents import everything
+from duerow.testing.faces import Face
 
 HOUR: Final = timedelta(hours=1)
 MINUTE: Final = timedelta(minutes=1)
@@ -75,16 +78,16 @@ def engine_of(url: str) -> Engine:
 
 def tables_of(database: Database) -> list[Table]:
     store: Any = database.store
-    return created(store.tables, store.dialect)
+    return created(store.context.tables, store.context.dialect)
 
 
 def overdue(owner: Database, place: Place) -> None:
     """Leave a schedule whose tick is overdue by a minute."""
     owner.schedule("hourly", queue="mail", payload="tick", every=HOUR)
     store: Any = owner.store
-    engine, schedule = engine_of(place.url), store.tables.schedule
+    engine, schedule = engine_of(place.url), store.context.tables.schedule
     with engine.begin() as connection:
-        due = store.dialect.write_moment(owner.host_time() - MINUTE)
+        due = store.context.dialect.write_moment(owner.host_time() - MINUTE)
         connection.execute(update(schedule).values(next_at=due))
     engine.dispose()
 
@@ -97,9 +100,9 @@ def test_each_role_has_the_declared_rights_on_each_table_and_no_others(
     for role, url in role_urls.items():
         engine = engine_of(url)
         for table in tables_of(owner):
-            known = store.tables.message.metadata.tables[table.key]
+            known = store.context.tables.message.metadata.tables[table.key]
             key = next(iter(known.primary_key))
-            columns = [column for column in known.columns if column.name not in store.dialect.derived]
+            columns = [column for column in known.columns if column.name not in store.context.dialect.derived]
             tries: dict[str, Any] = {
                 "SELECT": select(key).limit(0),
                 "INSERT": insert(known).from_select(columns, select(*columns).where(text("1 = 0"))),
@@ -303,12 +306,34 @@ def test_a_producer_can_push_from_the_command_line(role_urls: Mapping[str, str],
     assert owner.queue("mail").count() == 2
 
 
-def test_a_worker_of_a_producer_ends_with_the_error_that_it_has_no_right_to_be_one(
-    open_as: Open, owner: Database
+@pytest.mark.parametrize("role", ["producer", "reader"])
+def test_a_worker_without_the_rights_of_one_claims_nothing_and_names_those_that_it_lacks(
+    role: str, open_as: Open, owner: Database, face: Face, role_urls: Mapping[str, str], place: Place
 ) -> None:
-    with pytest.raises(ConfigurationError, match=REFUSED):
-        Worker(open_as("producer").queue("mail"), lambda message: None).run()
-    assert owner.consumers() == []
+    owner.queue("mail").push_many([Draft(number) for number in range(3)])
+    before = everything(owner)
+    lacking = {"producer": "SELECT on .*consumer, INSERT on .*consumer.*DELETE on .*counter", "reader": "INSERT on"}
+
+    def work() -> None:
+        if face.name == "sync":
+            Worker(open_as(role).queue("mail"), lambda message: pytest.fail("it began")).run()
+        else:
+            asyncio.run(awaited(role_urls[role], place))
+
+    with pytest.raises(ConfigurationError, match=f"may not run workers: it lacks .*{lacking[role]}") as raised:
+        work()
+    assert "duerow sql --roles" in str(raised.value)
+    assert (everything(owner), owner.consumers()) == (before, [])
+
+
+async def awaited(url: str, place: Place) -> None:
+    """Run a worker of the awaited face."""
+
+    async def handle(message: Message) -> None:
+        pytest.fail("it began")
+
+    async with await aio.connect(url, **place.settings) as database:
+        await aio.Worker(database.queue("mail"), handle).run()
 
 
 def ticking(done: Maintained) -> Maintained:

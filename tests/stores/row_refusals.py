@@ -70,7 +70,12 @@ def refuse(place: Place, db: Database) -> Iterator[Refuse]:
 
     def refuse(table: str, event: str, condition: str) -> None:
         label = f"refuse_{table}_{event}".lower()
-        names = {"name": label, "function": dot + label, "table": vars(db.store.tables)[table].fullname, "schema": dot}  # type: ignore[attr-defined]
+        names = {
+            "name": label,
+            "function": dot + label,
+            "table": vars(db.store.context.tables)[table].fullname,
+            "schema": dot,
+        }  # type: ignore[attr-defined]
         bad = f"{BAD.get(family, BAD_TEXT)} AND {condition}"
         execute(place, *(one.format(event=event, condition=bad, **names) for one in TRIGGERS[family]))
         drops.extend(one.format(**names) for one in DROPS[family])
@@ -138,7 +143,7 @@ def test_a_message_that_nobody_can_change_is_passed_over_and_stops_no_claim(
     queue.push("d")
     assert lent(queue, 1) == ["d"]
     said = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
-    assert any(f"message {ids['bad']} of mail can neither be handed out nor be buried" in one for one in said)
+    assert any(f"message {ids['bad']} of mail can be neither handed out nor buried" in one for one in said)
     assert [one.payload for one in queue.find("status = 'new' and attempts = 0")] == ["bad"]
 
 
@@ -233,7 +238,7 @@ def test_a_turn_that_is_in_the_history_already_stops_neither_a_claim_nor_a_settl
 ) -> None:
     push(kept)
     kept.reserve_many(3)
-    tables: Any = db.store.tables  # type: ignore[attr-defined]
+    tables: Any = db.store.context.tables  # type: ignore[attr-defined]
     same = "id, token, queue, kind, payload, priority, attempts, created_at, first_due_at"
     other = "due_at, started_at, finished_at, until, outcome"
     execute(

@@ -32,6 +32,17 @@ def alter(place: Place, statement: str) -> None:
     engine.dispose()
 
 
+def version_of(place: Place) -> int:
+    """The version of the tables."""
+    schema = place.settings.get("schema")
+    engine = engine_of(place)
+    with engine.begin() as connection:
+        found = connection.execute(text(f"SELECT max(version) FROM {f'{schema}.' if schema else ''}{PREFIX}schema"))
+        version = found.scalar_one()
+    engine.dispose()
+    return int(version)
+
+
 def open_handle(face: Face, place: Place, **more: Any) -> duerow.Database:
     return face.connect(place.url, **place.settings, **more)
 
@@ -62,6 +73,24 @@ def test_tables_of_a_newer_version_are_refused_and_left_alone(face: Face, bare_p
     for migrate in (False, True):
         with pytest.raises(SchemaNewer, match=r"9999.*upgrade duerow"):
             open_handle(face, bare_place, migrate=migrate)
+
+
+def test_tables_that_a_newer_version_only_added_to_are_worked_with_beside_it(face: Face, bare_place: Place) -> None:
+    with open_handle(face, bare_place, migrate=True) as before:
+        known = version_of(bare_place)
+        alter(bare_place, f"INSERT INTO {{version}} (version, name) VALUES (9999, '9999 of the future [from {known}]')")
+        before.queue("mail").push("by a process that was there before")
+    with open_handle(face, bare_place) as started_later:
+        assert started_later.queue("mail").count() == 1
+        assert started_later.migrate() == []
+
+
+def test_tables_that_only_newer_versions_can_work_with_are_refused(face: Face, bare_place: Place) -> None:
+    open_handle(face, bare_place, migrate=True).close()
+    later = version_of(bare_place) + 1
+    alter(bare_place, f"INSERT INTO {{version}} (version, name) VALUES (9999, '9999 of the future [from {later}]')")
+    with pytest.raises(SchemaNewer):
+        open_handle(face, bare_place)
 
 
 def test_what_a_dba_would_run_is_given_as_text_and_makes_the_same_tables(face: Face, bare_place: Place) -> None:

@@ -140,7 +140,7 @@ def test_a_clock_that_is_not_that_of_the_queues_is_found_out(clock: MovableClock
     queue = duerow.connect("memory://", clock=clock).queue("mails")
     queue.push("x", delay=minutes(1))
     other = MovableClock()
-    with pytest.raises(ConfigurationError, match="under another clock"):
+    with pytest.raises(ConfigurationError, match="have another clock"):
         drain({queue: fail}, clock=other)
 
 

@@ -19,14 +19,14 @@ def connect(request):
 
 
 def test_an_unknown_scheme_is_named_with_those_that_are_known(connect):
-    known = r"mariadb://, memory://, mongodb://, mssql://, mysql://, postgresql://, sqlite://"
+    known = r"http://, https://, mariadb://, memory://, mongodb://, mssql://, mysql://, postgresql://, sqlite://"
     with pytest.raises(ConfigurationError, match=rf"no store for oracle://.*{known}"):
         connect("oracle://scott@tiger")
 
 
 @pytest.mark.parametrize("target", ["", "app.db", "/var/lib/app.db", "sqlite"])
 def test_what_is_no_url_is_told_how_to_write_one(connect, target):
-    with pytest.raises(ConfigurationError, match=r"is no URL; write for example sqlite:///app\.db"):
+    with pytest.raises(ConfigurationError, match=r"is not a URL; write for example sqlite:///app\.db"):
         connect(target)
 
 
@@ -46,7 +46,7 @@ def test_a_missing_driver_is_named_with_what_to_install(monkeypatch, tmp_path, u
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, module, None)
     face = AWAITED if module == "aiosqlite" else BLOCKING
-    with pytest.raises(ConfigurationError, match=rf"needs the module {missing}: pip install 'duerow\[\w+\]'"):
+    with pytest.raises(ConfigurationError, match=rf"needs the module {missing}; run pip install 'duerow\[\w+\]'"):
         face(url)
     assert list(tmp_path.iterdir()) == []
 
@@ -145,7 +145,7 @@ def test_no_password_is_repeated_of_what_is_no_url() -> None:
     with pytest.raises(ConfigurationError) as refused:
         duerow.connect("postgresql:/app:s3cret@host/base")
     assert "s3cret" not in str(refused.value)
-    assert "is no URL" in str(refused.value)
+    assert "is not a URL" in str(refused.value)
 
 
 def test_to_connect_makes_no_file_of_a_mistyped_name(connect, tmp_path):

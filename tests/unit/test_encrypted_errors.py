@@ -64,7 +64,7 @@ def test_a_misfit_of_a_pydantic_model_is_kept_encrypted_and_logged_without_the_p
 def test_a_pushed_misfit_is_raised_without_the_payload_which_the_detail_has() -> None:
     with duerow.connect("memory://", migrate=True, encryption=Encryption([Encryption.new_key()])) as db:
         orders = db.queue("orders", payload=Order)
-        with pytest.raises(CodecError, match="a payload of type Order of queue 'orders' cannot be carried") as refused:
+        with pytest.raises(CodecError, match="a payload of type Order of queue 'orders' cannot be encoded") as refused:
             orders.push(Order.model_construct(number=SECRET))  # type: ignore[arg-type]
     error = pickle.loads(pickle.dumps(refused.value))
     assert SECRET in (error.detail or "")

@@ -53,9 +53,7 @@ def test_a_refused_batch_travels_with_what_was_refused_and_names_the_first_of_it
     assert [(one.receipt, str(one.error)) for one in again.refused] == [
         (one.receipt, str(one.error)) for one in refused
     ]
-    assert "batch 'b-1' was not published, and nothing was changed: 4 of its turns were refused (message 7" in str(
-        again
-    )
+    assert "batch 'b-1' was not published, and nothing was changed: 4 turns of it were refused (message 7" in str(again)
     assert "message 9" in str(again)
     assert "message 10" not in str(again)
 
@@ -64,7 +62,8 @@ def test_a_duplicate_key_names_queue_keys_and_what_to_do():
     text = str(errors.DuplicateKey("mail", [f"k-{n}" for n in range(12)]))
     assert "'mail'" in text
     assert "'k-9' and 2 more" in text
-    assert "on_duplicate=" in text
+    assert text.endswith("pass on_duplicate='ignore', 'replace' or 'earliest'")
+    assert str(errors.DuplicateKey("mail", ["k"], remembered=True)).endswith("pass on_duplicate='ignore'")
 
 
 def test_a_lost_lease_names_the_message_and_when_it_ended():

@@ -43,7 +43,7 @@ def joining(**terms: Any) -> Join:
         (lambda: Split("a", awaited, to="b"), "split 'a': .* is an async function"),
         (lambda: Split("a", same, to="b", rate=(0, timedelta(1))), "split 'a': rate is a pair"),
         (lambda: Join("j" * 97, same, to="k", by="payload.order"), "the queue of the sets of join 'jjj"),
-        (lambda: joining(by="payload..order"), "join 'j': `by` says what the messages of a set have in common: "),
+        (lambda: joining(by="payload..order"), "join 'j': `by` names what the messages of a set have in common: "),
         (lambda: joining(by="colour"), "a message has no field 'colour'"),
         (lambda: joining(by=5), "join 'j': by is 5; it is a field such as 'payload.order'"),
         (lambda: joining(by=awaited), "join 'j': by is <function awaited"),
@@ -234,7 +234,7 @@ def test_without_graphviz_a_drawing_in_svg_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigurationError, match=r"'drawn' as SVG takes Graphviz's program `dot`.*install Graphviz"):
+    with pytest.raises(ConfigurationError, match=r"'drawn' as SVG needs Graphviz's program `dot`.*install Graphviz"):
         drawn().svg()
     put_dot(tmp_path, "echo 'no memory' >&2; exit 1", monkeypatch)
     with pytest.raises(ConfigurationError, match="could not draw pipeline 'drawn': no memory"):
@@ -257,7 +257,7 @@ def test_a_frame_station_is_drawn_and_kept_with_its_ways() -> None:
         ({"to": {"x": "no queue"}}, "target of frame 'a' for 'x'"),
         ({"batch": 0}, "batch is 0; it is an integer of at least 1"),
         ({"schema": 5}, "schema is 5; give a StructType"),
-        ({"rowwise": 1}, "rowwise is 1; say True or False"),
+        ({"rowwise": 1}, "rowwise is 1; give True or False"),
     ],
 )
 def test_a_frame_station_that_cannot_be_is_refused(terms: dict[str, Any], why: str) -> None:

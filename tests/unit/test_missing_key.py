@@ -28,7 +28,7 @@ def test_a_worker_without_a_key_hands_out_what_it_can_read_and_warns(caplog: pyt
             duerow.Worker(bare.queue("cards"), lambda message: seen.append(message.payload)).run(until="idle")
         assert seen == ["in clear text"]
         [line] = [record.getMessage() for record in caplog.records if record.name == "duerow.queue"]
-        assert line.startswith(f"message {pushed.id} of cards is put off: ")
+        assert line.startswith(f"message {pushed.id} of cards is postponed: ")
         assert key_id(key) in line
         assert "4111" not in line
 

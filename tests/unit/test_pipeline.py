@@ -119,7 +119,7 @@ def generating(message: Message) -> Iterator[Any]:
         (lambda: Switch("a", same, to={"x": "b c"}), "for label 'x'"),
         (lambda: Sink("a", same, retry=5), "policy is 5"),
         (lambda: Pipeline("p", []), "no stations"),
-        (lambda: Pipeline("p", [same]), "is no station"),
+        (lambda: Pipeline("p", [same]), "is not a station"),
         (lambda: Pipeline("p", Sink("a", same)), "its stations are a list, not Sink"),
         (lambda: Pipeline("p", [Sink("a", same)], outputs=None), "outputs is a list of queues, not None"),
         (lambda: Pipeline("p q", [Sink("a", same)]), "'p q'"),
@@ -139,13 +139,15 @@ def test_a_frame_with_one_way_on_needs_no_word_on_where_its_rows_go(to: Any) -> 
     station = Frame("a", same, to)
     silent, told, wrong = (Row(1, way, None, UNSET, UNSET, UNSET, UNSET, UNSET, None) for way in (None, "b", "c"))
     assert station.target(silent) == station.target(told) == "b"
-    with pytest.raises(InvalidOutcome, match="'c', which is none of"):
+    with pytest.raises(InvalidOutcome, match="'c', which is not one of"):
         station.target(wrong)
 
 
-def test_a_lease_out_of_bounds_is_refused_with_the_station_that_has_it() -> None:
+def test_a_lease_or_a_timeout_out_of_bounds_is_refused_with_the_station_that_has_it() -> None:
     with pytest.raises(InvalidMessage, match="lease of sink 'a'"):
         Sink("a", same, lease=timedelta(0))
+    with pytest.raises(InvalidMessage, match="timeout of sink 'a'"):
+        Sink("a", same, timeout=timedelta(0))
 
 
 # What a station does to a message.
@@ -292,8 +294,8 @@ def test_a_pipeline_is_drawn_with_its_labels_and_outputs() -> None:
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (lambda message: generating(message), "a generator, so nothing of it has run"),
-        (lambda message: awaited(message), "a coroutine, which nobody awaits"),
+        (lambda message: generating(message), "a generator, so none of it has run"),
+        (lambda message: awaited(message), "a coroutine, which nothing awaits"),
         (lambda message: Bury, "the class Bury"),
         (lambda message: (Move("b"), Move("c")), "a tuple with Move"),
     ],

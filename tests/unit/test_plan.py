@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from duerow.plan import arun, run
-from duerow.store import Store
+from duerow.plan import arun, mapped, run
+from duerow.store import BulkStore, MessageStore, MetadataStore, OperationStore
 from duerow.testing.faults import PLANS
 
 
@@ -55,6 +55,22 @@ def test_a_plan_may_be_part_of_another(do):
         return [first, second]
 
     assert do(whole(), lambda step: step) == [2, 3]
+
+
+def test_the_steps_of_a_plan_can_be_changed_while_its_answers_and_errors_come_back_to_it(do):
+    def plan():
+        first = yield 1
+        try:
+            yield -1
+        except ValueError as error:
+            return [first, str(error)]
+
+    def execute(step):
+        if step < 0:
+            raise ValueError(f"no {step}")
+        return step
+
+    assert do(mapped(plan(), lambda step: step * 10), execute) == [10, "no -10"]
 
 
 def test_a_failing_step_is_raised_inside_the_plan_which_may_answer_it(do):
@@ -124,4 +140,7 @@ def test_an_awaited_plan_ends_when_it_is_cancelled():
 
 
 def test_every_plan_at_which_faults_can_happen_is_one_of_the_contract() -> None:
-    assert set(dir(Store)) >= PLANS
+    parts = {"messages": MessageStore, "operations": OperationStore, "metadata": MetadataStore, "bulk": BulkStore}
+    assert parts.keys() == PLANS.keys()
+    for name, plans in PLANS.items():
+        assert set(dir(parts[name])) >= plans

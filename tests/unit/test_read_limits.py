@@ -24,8 +24,7 @@ from duerow.stores.sql.dialects.mysql.mysql import MySQL
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.errors import explained, overran
-from duerow.stores.sql.plans import Step
-from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.statements import Statement, Step
 
 LIMIT = timedelta(seconds=2)
 

@@ -39,9 +39,9 @@ async def an_async_generator():
 @pytest.mark.parametrize(
     ("outcome", "says"),
     [
-        ((one for one in [Move("billing")]), "a generator, so nothing of it has run"),
-        (an_async_generator(), "a generator, so nothing of it has run"),
-        (a_coroutine(), "a coroutine, which nobody awaits"),
+        ((one for one in [Move("billing")]), "a generator, so none of it has run"),
+        (an_async_generator(), "a generator, so none of it has run"),
+        (a_coroutine(), "a coroutine, which nothing awaits"),
         ((Move("billing"), Move("archive")), r"a tuple with Move\(to='billing'.* in it"),
         ([1, Bury("no use")], r"a list with Bury\('no use'\) in it"),
         ((Retry(MINUTE),), "a tuple with Retry"),

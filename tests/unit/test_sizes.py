@@ -4,12 +4,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.sizes import in_other_ways, is_other_face, on_other_databases
+from tests.sizes import (
+    SERVERS,
+    in_other_ways,
+    is_on_another_server,
+    is_other_face,
+    is_spared,
+    on_other_databases,
+)
 
 
-def item(name: str, id: str, *fixtures: str) -> Any:
+def item(name: str, id: str, *fixtures: str, path: str = "test_it.py") -> Any:
     return SimpleNamespace(
-        originalname=name, callspec=SimpleNamespace(id=id), fixturenames=["face", *fixtures], path=Path("test_it.py")
+        originalname=name, callspec=SimpleNamespace(id=id), fixturenames=["face", *fixtures], path=Path(path)
     )
 
 
@@ -38,9 +45,28 @@ def test_of_two_databases_a_name_leaves_one_to_the_long_tests_and_what_is_on_one
     assert 60 < sum("sqlite" in one.callspec.id for one in left) < 140
 
 
+def test_each_example_of_a_promise_is_tried_on_one_of_the_servers_and_on_sqlite() -> None:
+    def on(family: str, id: str) -> bool:
+        return not is_on_another_server(item("test_one", id, path=f"stores/{family}/test_conformance.py"))
+
+    examples = [f"sync-example {n}" for n in range(60)]
+    tried = {server: {id for id in examples if on(server, id)} for server in SERVERS}
+    assert sum(len(ids) for ids in tried.values()) == len(set().union(*tried.values())) == len(examples)
+    assert all(len(ids) > 10 for ids in tried.values())
+    assert all(on("sqlite", id) and on("memory", id) for id in examples)
+    assert all(on(server, "sync") for server in SERVERS)
+
+
 def test_whatever_a_name_picks_each_promise_is_tried_in_one_way_at_least() -> None:
     ways = ["sync-raw", "sync-session"]
     tests = [item(f"test_{n}", way, "begin") for n in range(50) for way in ways]
     left = in_other_ways(tests)
     assert len(left) > 20
     assert {one.originalname for one in tests if one not in left} == {f"test_{n}" for n in range(50)}
+
+
+def test_behind_http_a_share_of_the_promises_is_tried() -> None:
+    behind = [SimpleNamespace(originalname=f"test_{n}", path=Path("http/test_conformance.py")) for n in range(300)]
+    assert 25 < sum(not is_spared(one) for one in behind) < 75  # type: ignore[arg-type]
+    assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("http/test_client.py")))  # type: ignore[arg-type]
+    assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("memory/test_conformance.py")))  # type: ignore[arg-type]

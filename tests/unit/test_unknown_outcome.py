@@ -22,7 +22,7 @@ def test_a_settlement_that_took_effect_after_the_second_look_is_of_unknown_outco
         queue.push("one")
         lent = queue.reserve()
         assert lent is not None
-        settle = database.store.settle
+        settle = database.store.messages.settle
         tries: list[Sequence[Turn]] = []
 
         def late(turns: Sequence[Turn], keep: Any = None) -> Plan[Any]:
@@ -33,7 +33,7 @@ def test_a_settlement_that_took_effect_after_the_second_look_is_of_unknown_outco
             assert first == []
             return (yield from settle(turns))
 
-        monkeypatch.setattr(database.store, "settle", late)
+        monkeypatch.setattr(database.store.messages, "settle", late)
         with pytest.raises(StoreUnavailable) as told:
             queue.commit(lent)
         assert told.value.outcome == "unknown"

@@ -3,8 +3,8 @@
 The suite needs `pip install 'duerow[testing]'`; the rest needs nothing.
 """
 
+from duerow.testing.assertions import assert_not_pushed, assert_pushed, like
 from duerow.testing.clock import MovableClock
-from duerow.testing.pushed import assert_not_pushed, assert_pushed, like
 from duerow.testing.queue_drain import Handled, adrain, drain
 
 __all__ = ["Handled", "MovableClock", "adrain", "assert_not_pushed", "assert_pushed", "drain", "like"]

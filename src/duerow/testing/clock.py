@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it, and short words for spans."""
+"""A clock that stands still until a test moves it, and short names for spans."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 START: Final = datetime(2026, 3, 1, 12, 0, 0, 250_001, tzinfo=UTC)
-"""When every movable clock begins: not on a whole second, so that lost microseconds show."""
+"""Where every movable clock starts: not on a whole second, so that tests notice lost microseconds."""
 
 
 class MovableClock:
-    """Tells the time that it was set to: `duerow.connect(url, clock=MovableClock())`."""
+    """A clock that shows the time it was set to: `duerow.connect(url, clock=MovableClock())`."""
 
     def __init__(self, start: datetime = START) -> None:
         self._now = start
 
     def now(self) -> datetime:
-        """Return the moment at which the clock stands."""
+        """Return the time that the clock shows."""
         return self._now
 
     def advance(self, span: timedelta) -> datetime:
-        """Move the clock by a span, back if it is negative; return where it stands now."""
+        """Move the clock by a span, backwards if it is negative; return the new time."""
         self._now += span
         return self._now
 
     def set(self, moment: datetime) -> None:
-        """Move the clock to a moment."""
+        """Set the clock."""
         self._now = moment.astimezone(UTC)
 
 
 def microseconds(count: int) -> timedelta:
-    """So many microseconds."""
+    """Return a span of this many microseconds."""
     return timedelta(microseconds=count)
 
 
 def seconds(count: float) -> timedelta:
-    """So many seconds."""
+    """Return a span of this many seconds."""
     return timedelta(seconds=count)
 
 
 def minutes(count: float) -> timedelta:
-    """So many minutes."""
+    """Return a span of this many minutes."""
     return timedelta(minutes=count)
 
 
 def hours(count: float) -> timedelta:
-    """So many hours."""
+    """Return a span of this many hours."""
     return timedelta(hours=count)

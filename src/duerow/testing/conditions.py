@@ -1,4 +1,4 @@
-"""Random payloads and conditions that have something to say about each other, for tests that compare stores."""
+"""Random payloads, and random conditions on them, for tests that compare stores."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NUMBERS: Final[list[int | float]] = [
         -float(1 << 63),
     ),
 ]
-"""Numbers near which stores could disagree."""
+"""Numbers on which stores might disagree."""
 
 WORDS: Final = [
     *("", "a", "A", "b", "ab", "aab", "1", "true", "null", "%", "_", "\\", "*", "?", "[a]", "'", '"', "a%b", "a\nb"),
     *("é", "e\u0301", "ž", "\uffff", "\U0001f600", " a", "a "),
 ]
-"""Text in which every character that means something somewhere occurs."""
+"""Texts with every character that has a meaning in SQL, JSON or patterns."""
 
 _SCALARS: Final = st.none() | st.booleans() | st.sampled_from(NUMBERS) | st.sampled_from(WORDS)
 _names = st.sampled_from(NAMES)
@@ -43,7 +43,7 @@ payloads: Final = st.recursive(
     lambda inner: st.dictionaries(_names, inner, max_size=4) | st.lists(inner, max_size=2),
     max_leaves=8,
 )
-"""Payloads made of the same names and values as the conditions."""
+"""Payloads with the names and values that the conditions use."""
 
 _values = st.booleans() | st.sampled_from(NUMBERS) | st.sampled_from(WORDS) | st.integers(-3, 3)
 _patterns = st.lists(

@@ -1,4 +1,4 @@
-"""Looking at the whole of what a store holds, so that tests can say "nothing changed"."""
+"""Everything that a store holds, so that tests can check that nothing changed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from duerow.store import Query, Record, Refused
 
 
 def everything(db: Database) -> list[Record]:
-    """Return all messages of all queues as they are kept, in the order of their ids."""
+    """Return the records of all messages of all queues, ordered by id."""
     records: list[Record] = []
     for name in db.queues():
-        records += db.run(lambda name=name: db.store.find(Query(name, by_id=True, limit=200_000)))  # type: ignore[misc]
+        records += db.run(lambda name=name: db.store.messages.find(Query(name, by_id=True, limit=200_000)))  # type: ignore[misc]
     return sorted(records, key=lambda record: record.id)
 
 
@@ -21,33 +21,33 @@ def empty(db: Database) -> None:
     """Remove all messages of all queues."""
     for name in db.queues():
         ids = [record.id for record in everything(db) if record.queue == name]
-        db.run(lambda name=name, ids=ids: db.store.remove(name, ids, [], True))  # type: ignore[misc]
+        db.run(lambda name=name, ids=ids: db.store.operations.remove(name, ids, [], True))  # type: ignore[misc]
 
 
 def stored(queue: Queue, id: int) -> Message:
-    """Return the message with this id, which must be there."""
+    """Return the message with this id, which must exist."""
     message = queue.get(id)
     assert message is not None, f"message {id} is not in {queue.name}"
     return message
 
 
 def payloads(queue: Queue) -> list[Any]:
-    """Return the payloads of all the queue's messages in the order of their ids."""
+    """Return the payloads of all messages of a queue, ordered by id."""
     return [message.payload for message in queue.find(limit=200_000)]
 
 
 def take_all(queue: Queue) -> list[Any]:
-    """Pop whatever is due; return the payloads in the order in which they came."""
+    """Pop everything that is due; return the payloads in the order in which they came."""
     return [message.payload for message in queue.pop_many(200_000)]
 
 
 def lost(refused: list[Refused]) -> set[int]:
-    """Return the ids of refused reservations, all of which must have been lost to somebody else."""
+    """Return the ids of refused receipts, all of which must have been refused with LeaseLost."""
     assert all(isinstance(one.error, LeaseLost) for one in refused)
     return {one.receipt.id for one in refused}
 
 
 def duplicates(refused: list[Refused]) -> set[int]:
-    """Return the ids of refused moves, all of which must have met a key that is taken."""
+    """Return the ids of refused moves, all of which must have been refused with DuplicateKey."""
     assert all(isinstance(one.error, DuplicateKey) for one in refused)
     return {one.receipt.id for one in refused}

@@ -1,9 +1,8 @@
-"""Both faces under one set of tests, which are written with blocking calls.
+"""Both faces behind one interface of blocking calls, so that one set of tests covers both.
 
-The blocking face is taken as it is. The awaited one is presented in the same words: each call runs its coroutine to
-the end on one event loop that lives as long as the test. So every test really goes through `duerow.aio`, its
-drivers and its connections, and nothing has to be generated or kept twice; what only an event loop can show (that
-the loop is never blocked) has tests of its own.
+The blocking face is used as it is. The awaited face is wrapped in the same interface: each call runs its coroutine to
+the end on an event loop that lives as long as the test. So every test really uses `duerow.aio`, its drivers and its
+connections, and no test exists twice. What only an event loop can show (that it is never blocked) has tests of its own.
 """
 
 from __future__ import annotations
@@ -13,17 +12,20 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar, cast
 
 import duerow
-from duerow import aio
+from duerow import aio, fixed, limited
+from duerow.aio.tasks import Tasks as AwaitedTasks
+from duerow.sync.tasks import Tasks
 
 T = TypeVar("T")
 
 
 class Face(Protocol):
-    """One of the two faces, presented with blocking calls."""
+    """One of the two faces, behind blocking calls."""
 
     name: str
 
@@ -51,12 +53,12 @@ class AwaitedFace:
         self._runner = asyncio.Runner()
 
     def connect(self, target: Any, **settings: Any) -> duerow.Database:
-        """As `duerow.connect`, by way of `duerow.aio.connect`."""
+        """Like `duerow.connect`, through `duerow.aio.connect`."""
         database = self.run(aio.connect(target, **settings))
         return cast(duerow.Database, _Awaited(database, self.run))
 
     def run(self, awaitable: Awaitable[T]) -> T:
-        """Await something on the loop of this face; for the async objects of a test's own."""
+        """Await something on the loop of this face, such as an async object that the test made."""
 
         async def waiting() -> T:
             return await awaitable
@@ -83,6 +85,9 @@ class _Awaited:
 
     def __repr__(self) -> str:
         return f"awaited {self._wrapped!r}"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return _present(self._wrapped(*map(_bare, args), **named), self._run)
 
     def __enter__(self) -> Self:
         self._run(self._wrapped.__aenter__())
@@ -120,14 +125,14 @@ def _calling(method: Callable[..., Any], run: Callable[[Awaitable[Any]], Any]) -
     return call
 
 
-def _bare(value: Any) -> Any:
-    """Take the presentation off what a test hands back."""
+def _bare(value: Any, depth: int = 3) -> Any:
+    """Take the presentation off what a test hands back, also in lists, but not deep: one may hold itself."""
     if isinstance(value, _Awaited):
         return value._wrapped
     if isinstance(value, Iterator):
-        return (_bare(part) for part in value)
-    if isinstance(value, list | tuple):
-        return type(value)(map(_bare, value))
+        return (_bare(part, depth) for part in value)
+    if isinstance(value, list | tuple) and depth:
+        return type(value)(_bare(part, depth - 1) for part in value)
     return value
 
 
@@ -145,18 +150,26 @@ def _entering(manager: Any, run: Callable[[Awaitable[Any]], Any]) -> Iterator[An
 
 
 def presented(wrapped: Any, face: AwaitedFace) -> Any:
-    """Present an object of `duerow.aio` that a test has made by itself as the awaited face would."""
+    """Wrap an object of `duerow.aio` that a test made itself."""
     return _Awaited(wrapped, face.run)
 
 
 def unwrapped(database: duerow.Database) -> duerow.Database | aio.Database:
-    """The database behind the presentation: of `duerow` or of `duerow.aio`."""
+    """Return the wrapped database: of `duerow` or of `duerow.aio`."""
     return cast("duerow.Database | aio.Database", _bare(database))
+
+
+def tasks_of(face: Face, database: duerow.Database, **terms: Any) -> Tasks:
+    """Return tasks of this face in a database: two attempts at once one after the other, results kept for an hour."""
+    terms = {"results": timedelta(hours=1), "retry": limited(2, fixed(timedelta(0))), **terms}
+    if isinstance(face, AwaitedFace):
+        return cast(Tasks, presented(AwaitedTasks(cast(aio.Database, unwrapped(database)), **terms), face))
+    return Tasks(database, **terms)
 
 
 @contextmanager
 def another(face: Face) -> Iterator[Face]:
-    """The same kind of face, with a loop of its own if it has one: for use in another thread."""
+    """Return a face of the same kind for another thread, with a loop of its own if it needs one."""
     if isinstance(face, AwaitedFace):
         with AwaitedFace() as mine:
             yield mine

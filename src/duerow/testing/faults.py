@@ -1,10 +1,10 @@
-"""Faults at named points of a database's work: in tests, a process can be killed or a connection broken right there.
+"""Faults at named points of a database's work: tests kill a process or break a connection right there.
 
     watch(database, kill_at("settle: step 1"))          # before queues are made from it
 
-A point is named by the plan and the place in it: `before` its first step, after each `step n` (in mid-transaction,
-where the plan has one), when it is `done` but not yet committed, and when it is `committed` but nobody knows yet.
-The product knows nothing of this: the database's store and connections are wrapped from outside.
+A point is named after the plan and the place in it: `before` its first step, after each `step n` (inside the
+transaction, if the plan has one), `done` but not yet committed, and `committed` while the caller does not know it yet.
+The library itself has no code for this: the store and the connections of the database are wrapped.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from duerow.plan import BEGIN, AsyncExecute, Execute, Plan
 T = TypeVar("T")
 
 Hook = Callable[[str], None]
-"""Is told each point when it is reached; what it raises comes up there."""
+"""Called with the name of each point that is reached; an exception that it raises is raised there."""
 
-PLANS: Final = frozenset(
-    {"push", "reserve", "extend", "settle", "pop", "remove", "find", "count", "queues", "next_due"}
-    | {"lend", "leased_range", "message_headers", "stage", "publish", "discard"}
-    | {"scan", "change", "put_settings", "receive"}
-)
+PLANS: Final[dict[str, frozenset[str]]] = {
+    "messages": frozenset({"push", "reserve", "extend", "settle", "pop", "find", "next_due"}),
+    "operations": frozenset({"change", "remove", "count", "queues"}),
+    "metadata": frozenset({"put_settings"}),
+    "bulk": frozenset({"lend", "leased_range", "message_headers", "stage", "publish", "discard", "scan", "receive"}),
+}
+"""The plans that have points, by the part of the store contract that they belong to."""
 
 
 def watch(database: Database | aio.Database, hook: Hook) -> None:
-    """Call the hook at every point of the work of a database; of queues that are made from now on."""
+    """Call the hook at every point of a database's work, for queues that are made from now on."""
     reached = _Reached(hook)
     awaited = isinstance(database, aio.Database)
     database.store = _WatchedStore(database.store, reached)
@@ -41,7 +43,7 @@ def watch(database: Database | aio.Database, hook: Hook) -> None:
 
 
 def at(point: str, act: Callable[[], None], nth: int = 1) -> Hook:
-    """Return a hook that acts once, when the point is reached for the nth time."""
+    """Return a hook that calls `act` once, when the point is reached for the nth time."""
     left = [nth]
 
     def hook(reached: str) -> None:
@@ -54,12 +56,12 @@ def at(point: str, act: Callable[[], None], nth: int = 1) -> Hook:
 
 
 def kill_at(point: str, nth: int = 1) -> Hook:
-    """Return a hook that ends this process at once, as a power cut would."""
+    """Return a hook that kills this process with SIGKILL, as a power cut would."""
     return at(point, lambda: os.kill(os.getpid(), signal.SIGKILL), nth)
 
 
 def fail_at(point: str, error: BaseException, nth: int = 1, times: int = 1) -> Hook:
-    """Return a hook that raises an error so many times, from the nth time on that the point is reached."""
+    """Return a hook that raises an error `times` times, beginning when the point is reached for the nth time."""
     seen = [0]
 
     def hook(reached: str) -> None:
@@ -95,7 +97,16 @@ class _WatchedStore:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in PLANS:
+        return _WatchedPart(found, PLANS[name], self._reached) if name in PLANS else found
+
+
+class _WatchedPart:
+    def __init__(self, part: Any, plans: frozenset[str], reached: _Reached) -> None:
+        self._part, self._plans, self._reached = part, plans, reached
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._part, name)
+        if name not in self._plans:
             return found
         return lambda *args, **named: _watched(name, found(*args, **named), self._reached)
 

@@ -1,6 +1,6 @@
-"""What the thread of an event loop does: how much of it at a time, what it waits for, what it imports and decodes.
+"""What the thread of an event loop does: how long its callbacks are, what it waits for, what it imports.
 
-A pause measured with a clock tells how busy the machine is. A profile tells the same on every machine.
+The measured length of a pause depends on how busy the machine is; a profile is the same on every machine.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from types import FrameType
 from typing import Any, Final
 
 STEP: Final = ("asyncio/events.py", "_run")
-"""Where the loop calls one callback after the other: what it does in one of them, it does at a time."""
+"""The function in which the loop calls its callbacks, one after the other."""
 
 OWN_WAIT: Final = "selectors.py"
-"""Where the loop itself waits."""
+"""The function in which the loop itself waits."""
 
 WAITS: Final = {
     "Connection.execute",
@@ -37,21 +37,21 @@ WAITS: Final = {
     "Connection.commit",
     "getaddrinfo",
 }
-"""Functions in C, by their qualified names, that keep a thread waiting for a file, a server, a name or a time."""
+"""C functions, by qualified name, that block a thread: on a file, a server, a name lookup or a sleep."""
 
 SOCKET_WAITS: Final = {"connect", "accept", "recv", "recv_into", "recvfrom", "send", "sendall"}
-"""Methods of sockets that wait unless the socket was told not to."""
+"""Methods of sockets that block unless the socket is non-blocking."""
 
 
 class LoopProfile:
     """What the thread of an event loop did.
 
     Attributes:
-        longest: most function calls, of Python's and of C's, in one callback of the loop.
-        waits: how often what kept the thread waiting: a function in C, and the function that called it.
-        modules: the files of the modules that were imported.
-        calls: how often each function of Python was called, by its file and name.
-        c_calls: how often each function in C was called, by its qualified name.
+        longest: the most function calls, in Python and in C, in one callback of the loop.
+        waits: how often the thread was blocked, by C function and its caller.
+        modules: the files of the modules imported.
+        calls: how often each Python function was called, by file and name.
+        c_calls: how often each C function was called, by qualified name.
     """
 
     def __init__(self) -> None:
@@ -63,11 +63,11 @@ class LoopProfile:
         self._step = 0
 
     def functions_of(self, file: str) -> set[str]:
-        """Return the names of the functions that were called of a file, given the end of its path."""
+        """Return the names of the functions of a file that were called, given the end of its path."""
         return {name for path, name in self.calls if path.endswith(file)}
 
     def note(self, frame: FrameType, event: str, function: Any) -> None:
-        """Note one event of the interpreter; see `sys.setprofile`."""
+        """Record one event of the interpreter; see `sys.setprofile`."""
         if event == "call":
             self._note_call(frame)
         elif event == "c_call":
@@ -118,7 +118,7 @@ def _starts_thread(frame: FrameType | None) -> bool:
 
 @contextmanager
 def profiled() -> Iterator[LoopProfile]:
-    """Profile the thread of the running event loop for the length of a block."""
+    """Profile the thread of the running event loop within a block."""
     profile = LoopProfile()
     before: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(profile.note)

@@ -1,8 +1,8 @@
-"""Handle what is due, one message after the other, in the test's own thread or task: what comes out is always the same.
+"""Handle due messages one after the other, in the thread or task of the test: the order is always the same.
 
     handled = drain({mail: send, bills: bill})                 # until nothing is due
-    handled = drain({mail: send}, clock=clock)                 # until nothing is left, also what is due later
-    handled = await adrain({mail: send})                       # the queues of duerow.aio, and coroutine functions
+    handled = drain({mail: send}, clock=clock)                 # until nothing is left, including what is due later
+    handled = await adrain({mail: send})                       # queues of duerow.aio and coroutine functions
 
 Turns end as a worker would end them, by the same `decide`.
 """
@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from duerow import Queue, aio
-from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, LeaseLost
+from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, LeaseLost, shown
 from duerow.message import Message
 from duerow.plan import Plan, arun, run
 from duerow.reservation import BareReservation
@@ -31,19 +31,19 @@ from duerow.worker.run import check_count, check_handler, is_async
 Ending = Literal["done", "failed", "dead", "moved", "released", "lost"]
 
 LIMIT: Final = 1_000
-"""Turns after which messages are thought to go round for ever."""
+"""The number of turns after which messages are assumed to circulate for ever."""
 
 _NOW: Final = timedelta(0)
 
 
 class Handled(msgspec.Struct, frozen=True):
-    """One turn: a message was handed to its handler once.
+    """One turn: one call of a handler with a message.
 
     Attributes:
-        message: what the handler was given.
+        message: the message that the handler got.
         settlement: how its turn ended.
         error: what the handler raised, or why its settlement was refused; None if nothing went wrong.
-        lost: whether the message was no longer the handler's when its turn was to end, so that nothing was changed.
+        lost: whether the lease was lost before the turn ended, so that nothing was changed.
     """
 
     message: Message
@@ -53,7 +53,7 @@ class Handled(msgspec.Struct, frozen=True):
 
     @property
     def ending(self) -> Ending:
-        """How the turn ended: "done", "failed" (to be tried again), "dead", "moved", "released" or "lost"."""
+        """How the turn ended: "done", "failed" (it will be tried again), "dead", "moved", "released" or "lost"."""
         if self.lost:
             return "lost"
         return _ENDINGS.get(type(self.settlement), "done")
@@ -69,18 +69,18 @@ def drain(
     raising: bool = False,
     limit: int = LIMIT,
 ) -> list[Handled]:
-    """Hand messages to their handlers, one of each queue in turn, until nothing is due; return what happened in order.
+    """Handle messages, one from each queue in turn, until nothing is due; return the turns in order.
 
     Args:
-        handlers: for each queue its handler, as a `Worker` takes it.
-        clock: the clock of these queues: moved on to the next due time whenever nothing is due, until no message with
-            a due time is left. So retries and delays pass in no time.
-        raising: whether to raise what a handler raises, once the turn has ended by it; not so `Retry` and `Bury`.
-        limit: turns in all.
+        handlers: the handler of each queue, as a `Worker` takes it.
+        clock: the clock of these queues. Whenever nothing is due, it is moved to the next due time, until no message
+            has one; so retries and delays take no time.
+        raising: whether to raise an exception of a handler after its turn has ended, except `Retry` and `Bury`.
+        limit: the most turns in all.
 
     Raises:
-        AssertionError: there is still something due after so many turns.
-        ConfigurationError: a queue is not of this face, or a handler is no function, or an async one.
+        AssertionError: something is still due after `limit` turns.
+        ConfigurationError: a queue belongs to the other face, or a handler is not a function or is async.
     """
     for queue, handler in _checked(handlers, Queue):
         if is_async(handler):
@@ -95,7 +95,7 @@ async def adrain(
     raising: bool = False,
     limit: int = LIMIT,
 ) -> list[Handled]:
-    """As `drain`, for queues of `duerow.aio`; what handlers return is awaited if it can be."""
+    """Like `drain`, for queues of `duerow.aio`; an awaitable that a handler returns is awaited."""
     _checked(handlers, aio.Queue)
     return await arun(_drain(handlers, clock, raising, limit), _acarry_out)
 
@@ -142,7 +142,7 @@ def _drain(
                 yield _Settle(queue, reservation, Release())
                 raise AssertionError(
                     f"after {limit:,} turns message {reservation.message.id} of {queue.name!r} is due still: "
-                    "messages that go round for ever? Else say limit=…"
+                    "messages that go round for ever? If not, pass limit=…"
                 )
             turn = yield from _turn(queue, handler, reservation)
             turns.append(turn)
@@ -183,9 +183,7 @@ def _moved_on(queues: Iterable[Any], clock: MovableClock | None) -> Plan[bool]:
     clock.advance(due_in)
     still = yield from _due_in(queues)
     if still is not None and still > _NOW:
-        raise ConfigurationError(
-            "these queues are under another clock: give the one that connect(…, clock=…) was given"
-        )
+        raise ConfigurationError("these queues have another clock: pass the one given to connect(…, clock=…)")
     return True
 
 
@@ -208,7 +206,7 @@ def _carry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
         case _Settle(queue=queue, reservation=reservation, settlement=settlement):
             return queue.settle([(reservation, settlement)])
         case _DueIn(queue=queue):
-            return queue.database.run(lambda: queue.database.store.next_due([queue.name], _NOW, queue.only))
+            return queue.database.run(lambda: queue.database.store.messages.next_due([queue.name], _NOW, queue.only))
 
 
 async def _acarry_out(step: _Reserve | _Call | _Settle | _DueIn) -> Any:
@@ -241,12 +239,12 @@ async def _acalled(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
 def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
     if not isinstance(handlers, Mapping):
         raise ConfigurationError(
-            f"drain takes a handler for each queue: write {{queue: handler}}, not {handlers!r:.80}"
+            f"drain takes a handler for each queue: write {{queue: handler}}, not {shown(handlers)}"
         )
     for queue, handler in handlers.items():
         if not isinstance(queue, face):
-            raise ConfigurationError(f"drain takes queues of duerow and adrain those of duerow.aio, not {queue!r:.80}")
+            raise ConfigurationError(f"drain takes queues of duerow and adrain those of duerow.aio, not {shown(queue)}")
         if not callable(handler):
-            raise ConfigurationError(f"the handler of {queue!r} is {handler!r:.80}, which cannot be called")
+            raise ConfigurationError(f"the handler of {queue!r} is {shown(handler)}, which cannot be called")
         check_handler(handler, "message")
     return list(handlers.items())

@@ -13,11 +13,11 @@ from typing import Any
 import duerow
 from duerow import Message, Queue, aio
 from duerow.testing.faults import watch
-from tests.crash.workload.by_hand import ByHand
 from tests.crash.workload.claims import Claims
+from tests.crash.workload.direct_consumer import ByHand
+from tests.crash.workload.environment import OUT_OF_LUCK, WITH_HISTORY, WORKED, Setting, definition, queues
 from tests.crash.workload.handler import Handler, ending
 from tests.crash.workload.ledger import POPPED, Ledger, Line
-from tests.crash.workload.setting import OUT_OF_LUCK, WITH_HISTORY, WORKED, Setting, definition, queues
 
 WORKERS: dict[str, dict[str, Any]] = {
     "one by one": {"batch": 1, "concurrency": 2},

@@ -41,7 +41,7 @@ from sqlalchemy import (
 
 from duerow import Message
 from duerow.queue.history import REPLAY_OF
-from tests.crash.workload.setting import Setting
+from tests.crash.workload.environment import Setting
 
 EVIDENCE = frozenset(("effect", "ended", "popped", "removed"))
 

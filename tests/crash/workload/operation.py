@@ -10,9 +10,9 @@ from typing import Any
 
 import duerow
 from duerow import Message, Queue
+from tests.crash.workload.environment import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
 from tests.crash.workload.ledger import Ledger, Line
 from tests.crash.workload.producer import GROUPS, LEASE
-from tests.crash.workload.setting import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
 
 PAUSE = 0.02
 

@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
+from tests.crash.workload.environment import OUT_OF_LUCK, WORKED, Setting, queues
 from tests.crash.workload.ledger import Ledger, Line
-from tests.crash.workload.setting import OUT_OF_LUCK, WORKED, Setting, queues
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250

@@ -23,10 +23,10 @@ from sqlalchemy import text
 
 from duerow.errors import StoreUnavailable
 from tests.crash.workload.consumer import KINDS, consume
+from tests.crash.workload.environment import APPLICATION, WORKED, Setting, queues
 from tests.crash.workload.ledger import Ledger
 from tests.crash.workload.operation import operate
 from tests.crash.workload.producer import produce
-from tests.crash.workload.setting import APPLICATION, WORKED, Setting, queues
 from tests.crash.workload.verdict import Row, Turn, Verdict
 
 ROLES = ("producer", "producer", "consumer", "consumer", "consumer", "consumer", "consumer", "operator")

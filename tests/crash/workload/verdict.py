@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tests.crash.workload.environment import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
 from tests.crash.workload.ledger import EVIDENCE, POPPED, WITHIN, Line
-from tests.crash.workload.setting import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
 
 ENDS = frozenset(("done", "moved", "dropped"))
 """Outcomes of turns in the history after which a message is no longer there."""

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from duerow.queue.schedule import Rhythm, due_ticks, rhythm_of
+from duerow.queue.rhythm import Rhythm, rhythm_of
+from duerow.queue.schedule import due_ticks
 
 ZONES = ["UTC", "Europe/Zagreb", "America/New_York", "Australia/Lord_Howe", "America/Asuncion", "Asia/Tokyo"]
 MINUTE = timedelta(minutes=1)

@@ -1,4 +1,4 @@
-"""A shift claims as much as the permits allow that are surely its own; its plan is carried out here by hand."""
+"""A run claims as much as the permits allow that are surely its own; its plan is carried out here by hand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.plan import run
+from duerow.queue.limits import RunLimits
 from duerow.retry import DEFAULT
 from duerow.settlement import Release
 from duerow.store import Refused
@@ -32,8 +33,8 @@ LEASE = 60.0
 class Office:
     """Carries out the steps of a plan, as its script says, with a time that passes while it waits."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **terms: Any) -> None:
-        self.shift = Run(
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+        self.worker_run = Run(
             "mail",
             Options(
                 batch=10,
@@ -44,7 +45,7 @@ class Office:
                 poll=None,
                 grace=timedelta(0),
                 name="anna",
-                **terms,
+                **options,
             ),
             None,
         )
@@ -61,13 +62,13 @@ class Office:
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def __call__(self, step: Any) -> Any:
-        self.allowed.append((self.now, self.shift.hand.room()))
+        self.allowed.append((self.now, self.worker_run.in_flight.room()))
         if isinstance(step, AwaitChange):
             assert step.seconds <= LEASE / 3
             self.now += step.seconds
             for moment in [moment for moment in self.at if moment <= self.now]:
                 self.at.pop(moment)()
-            self.shift.closing = self.now >= self.until
+            self.worker_run.closing = self.now >= self.until
         elif isinstance(step, GivePermits):
             self.given.append([one.message.payload for one in step.reservations])
         elif isinstance(step, RecallBegun):
@@ -85,7 +86,7 @@ class Office:
         return None
 
     def work(self) -> None:
-        run(Permits(self.shift).keep(), self)
+        run(Permits(self.worker_run).keep(), self)
 
     def room_at(self, seconds: float) -> int:
         """What could be claimed so many seconds after the start."""
@@ -110,11 +111,11 @@ def test_a_lost_permit_ends_claiming_and_gives_back_what_was_not_begun(monkeypat
     office = Office(monkeypatch, singleton=True)
     attempt: Any = SimpleNamespace(finished=False)
     office.at[1000 + LEASE] = lambda: (office.lost.add(0), office.free.clear())
-    office.shift.hand.waiting.append(attempt)
+    office.worker_run.in_flight.waiting.append(attempt)
     office.work()
     assert office.room_at(LEASE / 2) > 0
     assert office.room_at(2 * LEASE) == 0
-    [ended] = office.shift.hand.ended
+    [ended] = office.worker_run.in_flight.ended
     assert (ended.attempt, ended.settlement) == (attempt, Release())
 
 
@@ -126,6 +127,16 @@ def test_while_the_database_is_away_a_permit_is_good_for_its_lease_and_no_longer
     office.work()
     assert office.room_at(LEASE - 10) > 0
     assert office.room_at(LEASE + 10) == 0
+
+
+def test_a_worker_that_waits_for_its_database_stops_claiming_the_moment_its_permit_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module.Backoff, "next", lambda *_: 7.0)  # which does not end when the lease does
+    office = Office(monkeypatch, singleton=True)
+    office.at[1001] = lambda: setattr(office, "away", True)
+    office.work()
+    assert max(now for now, room in office.allowed if room) == 1000.0 + LEASE
 
 
 def test_each_handler_has_a_permit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,3 +175,17 @@ def test_as_long_as_nobody_knows_what_others_began_nothing_is_claimed(monkeypatc
     office.work()
     assert office.room_at(20) == 0
     assert office.room_at(70) > 0
+
+
+def test_an_operator_may_let_all_workers_together_have_fewer_permits_or_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(monkeypatch, cluster_concurrency=3)
+    office.at[1000 + 10] = lambda: office.worker_run.limit(RunLimits(cluster_concurrency=1))
+    office.at[1000 + 100] = lambda: (
+        office.worker_run.limit(RunLimits(concurrency=2, cluster_concurrency=5)),
+        office.free.extend([1, 3]),
+    )
+    office.work()
+    assert office.room_at(5) == 3
+    assert office.given[0] == [1, 2]
+    assert office.room_at(60) == 1
+    assert office.room_at(150) == 2

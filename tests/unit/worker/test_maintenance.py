@@ -12,44 +12,50 @@ import pytest
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.plan import run
 from duerow.queue.history import PRUNE_BATCH
+from duerow.queue.limits import NONE
 from duerow.queue.schedule import Maintained
 from duerow.worker.maintenance import (
-    BREATH,
     LOOK,
     SETTLED_IN,
+    SHORTEST_REST,
+    KeepPeriods,
     LookForUnknown,
     Maintain,
     Maintenance,
     Present,
     Prune,
+    ReadLimits,
     RestUntil,
     TellDifferences,
 )
 from duerow.worker.run import Run
-from tests.unit.worker.test_fetcher import a_shift
+from duerow.worker.supervisor import StartSlot
+from tests.unit.worker.test_fetcher import a_run
 
 
 def pauses(
-    look: Callable[[], Maintained], rounds: int = 3, shift: Run | None = None, pruned: Sequence[int] = ()
+    look: Callable[[], Maintained], rounds: int = 3, worker_run: Run | None = None, pruned: Sequence[int] = ()
 ) -> list[float]:
     """Let a worker look so many times; return how long it pauses after each. Its own work went first."""
     batches = iter(pruned)
-    shift = shift or a_shift()
+    worker_run = worker_run or a_run()
     rests: list[float] = []
 
     def carry_out(step: Any) -> Any:
         if isinstance(step, Maintain):
             return look()
-        if isinstance(step, Present | TellDifferences | LookForUnknown):
+        if isinstance(step, ReadLimits):
+            return NONE
+        if isinstance(step, KeepPeriods | Present | StartSlot | TellDifferences | LookForUnknown):
             return None
         if isinstance(step, Prune):
             return next(batches, 0)
         assert isinstance(step, RestUntil)
         rests.append(step.seconds)
-        shift.over = shift.over or len(rests) > rounds
+        worker_run.over = worker_run.over or len(rests) > rounds
         return None
 
-    run(Maintenance(shift).tick(), carry_out)
+    run(Maintenance(worker_run).tick(), carry_out)
     assert rests[0] == SETTLED_IN
     return rests[1:]
 
@@ -60,8 +66,8 @@ def pauses(
         (None, LOOK),
         (timedelta(seconds=3), 3.0),
         (timedelta(hours=3), LOOK),
-        (timedelta(microseconds=1), BREATH),
-        (timedelta(seconds=-3), BREATH),
+        (timedelta(microseconds=1), SHORTEST_REST),
+        (timedelta(seconds=-3), SHORTEST_REST),
     ],
 )
 def test_it_sleeps_until_the_next_tick_but_looks_now_and_then(next_in: timedelta | None, pause: float) -> None:
@@ -73,7 +79,7 @@ def test_a_schedule_that_cannot_tick_is_told_once_and_tried_seldom(caplog: pytes
     with caplog.at_level(logging.INFO, "duerow.worker"):
         assert pauses(lambda: done) == [LOOK] * 3
     assert [record.getMessage() for record in caplog.records] == [
-        "schedule nightly cannot tick: ConfigurationError: no such zone; it is tried again every now and then"
+        "schedule nightly cannot tick: ConfigurationError: no such zone; trying again from time to time"
     ]
 
 
@@ -103,11 +109,11 @@ def test_what_was_kept_long_enough_is_taken_away_bit_by_bit_between_looks_at_the
         return looks[-1]
 
     batches = [PRUNE_BATCH, PRUNE_BATCH, 7, PRUNE_BATCH]
-    assert pauses(look, rounds=4, pruned=batches) == [BREATH, BREATH, LOOK, LOOK]
+    assert pauses(look, rounds=4, pruned=batches) == [SHORTEST_REST, SHORTEST_REST, LOOK, LOOK]
     assert len(looks) == 4
 
 
 def test_nothing_is_looked_at_when_the_shift_is_over() -> None:
-    shift = a_shift()
-    shift.over = True
-    assert pauses(lambda: pytest.fail("it looked"), shift=shift) == []
+    worker_run = a_run()
+    worker_run.over = True
+    assert pauses(lambda: pytest.fail("it looked"), worker_run=worker_run) == []

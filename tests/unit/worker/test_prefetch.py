@@ -6,36 +6,37 @@ from itertools import pairwise
 
 import pytest
 
-from duerow.worker.prefetch import Backoff, Interval, Prefetch
+from duerow.worker.outage import Backoff
+from duerow.worker.prefetch import Interval, Prefetch
 
 MINUTE = 60.0
 
 
-def learned(pace: Prefetch, seconds: float) -> Prefetch:
+def learned(prefetch: Prefetch, seconds: float) -> Prefetch:
     for _ in range(200):
-        pace.note(seconds)
-    return pace
+        prefetch.note(seconds)
+    return prefetch
 
 
 def test_nothing_is_claimed_ahead_before_the_handler_is_known() -> None:
-    pace = Prefetch(batch=100, concurrency=4, lease=MINUTE)
-    assert pace.room(0) == 4
-    assert pace.room(4) == 0
+    prefetch = Prefetch(batch=100, concurrency=4, lease=MINUTE)
+    assert prefetch.room(0) == 4
+    assert prefetch.room(4) == 0
 
 
 def test_fast_handlers_have_a_batch_to_work_on_while_others_are_fetched_and_settled() -> None:
-    pace = learned(Prefetch(batch=1_000, concurrency=1, lease=MINUTE), 0.000_01)
-    assert pace.room(0) == 1_000
-    assert pace.room(1_000) == 1_000
-    assert pace.room(2_000) == 1_000
-    assert pace.room(2_999) == 0
+    prefetch = learned(Prefetch(batch=1_000, concurrency=1, lease=MINUTE), 0.000_01)
+    assert prefetch.room(0) == 1_000
+    assert prefetch.room(1_000) == 1_000
+    assert prefetch.room(2_000) == 1_000
+    assert prefetch.room(2_999) == 0
 
 
 def test_claims_are_worth_their_while_unless_a_handler_has_nothing_to_do() -> None:
-    pace = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.000_01)
-    assert pace.room(250) == 0
-    assert pace.room(204) == 100
-    assert pace.room(3) == 100
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.000_01)
+    assert prefetch.room(250) == 0
+    assert prefetch.room(204) == 100
+    assert prefetch.room(3) == 100
 
 
 def test_a_worker_holds_no_more_than_its_handlers_begin_within_a_moment_since_a_claim_counts_an_attempt() -> None:
@@ -46,23 +47,23 @@ def test_a_worker_holds_no_more_than_its_handlers_begin_within_a_moment_since_a_
 
 
 def test_where_claims_take_long_handlers_have_work_for_the_next_few_of_them() -> None:
-    pace = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.01)
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.01)
     for _ in range(100):
-        pace.note_claim(0.05)
-    assert 4 + 79 <= pace.most <= 4 + 80
+        prefetch.note_claim(0.05)
+    assert 4 + 79 <= prefetch.most <= 4 + 80
     for _ in range(100):
-        pace.note_claim(30.0)
-    assert pace.most == 4 + 300  # no more than a second's work, and three batches
-    assert learned(pace, 0.5).most == 4 + 8
+        prefetch.note_claim(30.0)
+    assert prefetch.most == 4 + 300  # no more than a second's work, and three batches
+    assert learned(prefetch, 0.5).most == 4 + 8
     for _ in range(100):
-        pace.note_claim(0.001)
-    assert pace.most == 4
+        prefetch.note_claim(0.001)
+    assert prefetch.most == 4
 
 
 def test_a_careful_worker_claims_what_a_handler_begins_at_once_and_nothing_ahead() -> None:
-    pace = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.001)
-    pace.careful = True
-    assert (pace.room(0), pace.room(3), pace.room(4)) == (1, 1, 0)
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.001)
+    prefetch.careful = True
+    assert (prefetch.room(0), prefetch.room(3), prefetch.room(4)) == (1, 1, 0)
     in_batches = learned(Prefetch(batch=100, concurrency=400, lease=MINUTE, width=100), 0.001)
     in_batches.careful = True
     assert (in_batches.room(0), in_batches.room(300), in_batches.room(400)) == (100, 100, 0)
@@ -71,16 +72,16 @@ def test_a_careful_worker_claims_what_a_handler_begins_at_once_and_nothing_ahead
 @pytest.mark.parametrize("seconds", [0.001, 0.01, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("lease", [0.3, 5.0, MINUTE])
 def test_what_waits_can_be_run_within_its_lease(seconds: float, lease: float) -> None:
-    pace = learned(Prefetch(batch=1_000, concurrency=3, lease=lease), seconds)
-    waiting = pace.most - 3
+    prefetch = learned(Prefetch(batch=1_000, concurrency=3, lease=lease), seconds)
+    waiting = prefetch.most - 3
     assert waiting * seconds / 3 <= lease
 
 
 def test_messages_that_waited_long_make_a_worker_hold_fewer_until_it_is_fast_again() -> None:
-    pace = learned(Prefetch(batch=100, concurrency=1, lease=MINUTE), 0.001)
-    pace.stall(20)
-    assert pace.most == 1
-    assert learned(pace, 0.001).most > 20
+    prefetch = learned(Prefetch(batch=100, concurrency=1, lease=MINUTE), 0.001)
+    prefetch.stall(20)
+    assert prefetch.most == 1
+    assert learned(prefetch, 0.001).most > 20
 
 
 def test_a_handler_that_takes_no_time_at_all_divides_nothing_by_zero() -> None:

@@ -42,7 +42,7 @@ def a_reservation() -> Any:
 def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> list[tuple[float, int]]:
     """When how many were claimed from a queue that never ends."""
     time = Time()
-    terms = Options(
+    options = Options(
         batch=10,
         concurrency=1,
         lease=timedelta(minutes=1),
@@ -53,7 +53,7 @@ def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> l
         name="anna",
         rate=(most, timedelta(seconds=seconds)),
     )
-    shift = Run("mail", terms, None)
+    worker_run = Run("mail", options, None)
     claimed: list[tuple[float, int]] = []
     sleeps = [0]
 
@@ -67,12 +67,12 @@ def claims(most: int, seconds: float, wanted: list[int], woken_early: bool) -> l
             return bool(part)
         return None
 
-    claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
+    fetcher = Throttled(worker_run, Budget(options.rate, time))  # type: ignore[arg-type]
     for limit in wanted:
-        got = run(claiming.next(limit), carry_out)
+        got = run(fetcher.next(limit), carry_out)
         assert 1 <= len(got) <= limit
         claimed.append((time.now, len(got)))
-        shift.hand.let_go(got)
+        worker_run.in_flight.let_go(got)
         time.now += 0.01
     return claimed
 
@@ -90,14 +90,14 @@ def test_it_waits_no_longer_than_it_must() -> None:
 
 
 def test_nothing_is_claimed_ahead_of_the_handlers() -> None:
-    pace = Prefetch(batch=100, concurrency=4, lease=60, ahead=0)
+    prefetch = Prefetch(batch=100, concurrency=4, lease=60, ahead=0)
     for _ in range(1000):
-        pace.note(0.000_01)
-    assert pace.most == 4
+        prefetch.note(0.000_01)
+    assert prefetch.most == 4
 
 
 def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> None:
-    terms = Options(
+    options = Options(
         batch=10,
         concurrency=4,
         lease=timedelta(minutes=1),
@@ -109,10 +109,10 @@ def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> 
         rate=(100, timedelta(seconds=50)),
         singleton=True,
     )
-    shift = Run("mail", terms, None)
+    worker_run = Run("mail", options, None)
     time = Time()
-    claiming = Throttled(shift, Budget(terms.rate, time))  # type: ignore[arg-type]
-    claiming._entries = Entries(timedelta(seconds=50), time)
+    fetcher = Throttled(worker_run, Budget(options.rate, time))  # type: ignore[arg-type]
+    fetcher._entries = Entries(timedelta(seconds=50), time)
     away = [False, True, False, False]  # the second time it is written down the database is away
     noted: list[NoteBegun] = []
 
@@ -125,12 +125,12 @@ def test_a_singleton_writes_down_what_it_begins_before_any_handler_sees_it() -> 
                 raise StoreUnavailable("it is away")
         return isinstance(step, Sleep)
 
-    run(claiming.next(3), carry_out)
+    run(fetcher.next(3), carry_out)
     assert [(one.total, one.new) for one in noted] == [(3, True)]
     time.now += 0.4
-    run(claiming.next(2), carry_out)
+    run(fetcher.next(2), carry_out)
     assert [(one.total, one.new) for one in noted] == [(3, True), (5, False), (5, False)]
     time.now += 0.1  # a hundredth of the span is over
-    run(claiming.next(4), carry_out)
+    run(fetcher.next(4), carry_out)
     assert (noted[-1].total, noted[-1].new) == (4, True)
     assert len({one.entry for one in noted}) == 2

@@ -1,6 +1,6 @@
-"""What every store promises, one file for each promise, as tests that any store can be put through.
+"""The conformance suite: what every store promises, as tests, in one file for each promise.
 
-A store's tests say where the queues of one test are to live, and take the suite in:
+A store's tests say where the queues of a test live, and include the suite:
 
     # conftest.py at the root of the tests
     pytest_plugins = ["duerow.testing.conformance.fixtures"]
@@ -14,10 +14,9 @@ A store's tests say where the queues of one test are to live, and take the suite
     from duerow.testing.conformance import promises
     globals().update(promises())
 
-Every test runs on the blocking and on the awaited face; those of workers, in the files that begin with `worker_`,
-with threads and with tasks. `duerow.testing.conformance.fixtures` says which fixtures a store may give instead of the
-defaults. Promises that rest on a capability which the store says it has not are tested to be refused before anything
-changes.
+Every test runs on the blocking and on the awaited face; tests of workers, in the files that begin with `worker_`, with
+threads and with tasks. `duerow.testing.conformance.fixtures` lists the fixtures that a store may replace. If a promise
+needs a capability that the store lacks, its tests expect a refusal before anything changes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from importlib import import_module
 
 
 def promises() -> dict[str, Callable[..., None]]:
-    """Return every test of the suite by its name."""
+    """Return all tests of the suite, by name."""
     found: dict[str, Callable[..., None]] = {}
     for module in pkgutil.iter_modules(__path__):
         for name, test in vars(import_module(f"{__name__}.{module.name}")).items():

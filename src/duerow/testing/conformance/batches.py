@@ -1,4 +1,4 @@
-"""Whole batches: lent without being read, read in ranges; what is staged is seen by nobody until all is published."""
+"""Batches are lent without being read, and read in ranges; nobody sees staged entries before they are published."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from duerow import Database, Draft, Queue, fixed
-from duerow.aio import bulk as aio_batching
+from duerow.aio import bulk as aio_bulk
 from duerow.errors import (
     BatchRefused,
     DuplicateKey,
@@ -36,7 +36,7 @@ from duerow.store import (
     RolledBack,
     Turn,
 )
-from duerow.sync import bulk as sync_batching
+from duerow.sync import bulk as sync_bulk
 from duerow.testing.clock import START, MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.conformance.races import race
@@ -78,7 +78,7 @@ def test_what_is_lent_unread_is_lent_as_by_a_reserve_and_read_by_the_claim_in_ra
     assert (
         db.queue("billing").bulk.leased_range("a/1", 0, first[-1]) == queue.bulk.leased_range("a/2", 0, first[-1]) == []
     )
-    assert db.run(lambda: db.store.settle(turns(lent)[:1])) == []
+    assert db.run(lambda: db.store.messages.settle(turns(lent)[:1])) == []
     assert [one.id for one in queue.bulk.leased_range("a/1", 0, first[-1])] == first[1:]
 
 
@@ -125,8 +125,8 @@ def test_what_is_lent_unread_and_given_back_is_where_it_was_with_no_attempt_coun
 def test_what_was_lent_unread_before_a_later_piece_failed_is_given_back(
     db: Database, open_database: OpenDatabase, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for batching in (aio_batching, sync_batching):
-        monkeypatch.setattr(batching, "PIECE", 2)
+    for bulk in (aio_bulk, sync_bulk):
+        monkeypatch.setattr(bulk, "PIECE", 2)
     queue.push_many([Draft(n) for n in range(6)])
     before = [(one.due_at, one.attempts) for one in everything(db)]
     assert len(queue.bulk.lend(3, consumer="a/1").receipts) == len(queue.bulk.leased_range("a/1", 0, 1 << 40)) == 3
@@ -166,7 +166,7 @@ def test_history_tells_of_turns_that_were_lent_unread(db: Database, clock: Movab
     if db.store.capabilities.transactions:
         db.bulk.publish("b", {}, turns(lent), keep=keeping.keeping)
     else:
-        db.run(lambda: db.store.settle(turns(lent), keeping.keeping))
+        db.run(lambda: db.store.messages.settle(turns(lent), keeping.keeping))
     told = [(one.outcome, one.worker) for one in keeping.history()]
     assert sorted(told) == [("done", "kept"), ("failed", "lost")]
     assert keeping.push("again", key="k").outcome == "ignored"
@@ -204,7 +204,7 @@ def test_what_is_staged_is_seen_when_it_is_published_in_the_order_of_parts_and_o
     assert take_all(queue) == []  # the head of the group is delayed
     clock.advance(minutes(5))
     assert take_all(queue) + take_all(queue) == [2, 3]
-    with pytest.raises(StagedLost, match="its part '2' staged 5 entries, and 0 are there"):
+    with pytest.raises(StagedLost, match="its part '2' should have 5 entries, and has 0"):
         db.bulk.publish("b", {"2": 5})
     assert db.bulk.publish("another", {"2": 1}).entries == 1
 
@@ -217,21 +217,21 @@ def test_nothing_is_published_unless_all_of_it_can_be(db: Database, queue: Queue
     other.push("held", key="k")
     db.bulk.stage("b", "1", [entry(1), entry(2, key="k")])
     lost = turns(lent)[1]
-    db.run(lambda: db.store.settle([lost]))
+    db.run(lambda: db.store.messages.settle([lost]))
     before = everything(db)
-    with pytest.raises(BatchRefused, match=f"1 of its turns were refused .message {lost.receipt.id} is no") as refused:
+    with pytest.raises(BatchRefused, match=f"1 turn of it was refused .message {lost.receipt.id} is no") as refused:
         db.bulk.publish("b", {"1": 2}, turns(lent), once="job")
     assert [(one.receipt, type(one.error)) for one in refused.value.refused] == [(lost.receipt, LeaseLost)]
     rest = [turn for turn in turns(lent) if turn is not lost and turn.receipt != lost.receipt]
     for wrong in (1, 3):
-        with pytest.raises(StagedLost, match=f"staged {wrong} entries, and 2 are there"):
+        with pytest.raises(StagedLost, match=f"should have {wrong} entr(y|ies), and has 2"):
             db.bulk.publish("b", {"1": wrong}, rest, once="job")
     with pytest.raises(DuplicateKey):
         db.bulk.publish("b", {"1": 2}, rest, once="job", on_duplicate="reject")
-    db.run(lambda: db.store.put_settings("billing", draining=True))
+    db.run(lambda: db.store.metadata.put_settings("billing", draining=True))
     with pytest.raises(QueueDraining):
         db.bulk.publish("b", {"1": 2}, rest, once="job")
-    db.run(lambda: db.store.put_settings("billing", draining=False))
+    db.run(lambda: db.store.metadata.put_settings("billing", draining=False))
     assert everything(db) == before
     assert not db.bulk.publish("b", {"1": 2}, rest, once="job").repeated
     assert db.bulk.publish("b", {"1": 2}, rest, once="job") == Published(repeated=True, entries=0)
@@ -278,15 +278,15 @@ def test_a_push_that_is_named_happens_once_and_its_name_is_known_for_a_month(
     db: Database, queue: Queue, clock: MovableClock
 ) -> None:
     def push(*entries: Entry, once: str = "job/7") -> list[str]:
-        return [one.outcome for one in db.run(lambda: db.store.push(entries, "ignore", False, once))]
+        return [one.outcome for one in db.run(lambda: db.store.messages.push(entries, "ignore", False, once))]
 
     assert push(entry(1, "mail"), entry(2, "mail", key="k")) == ["created", "created"]
     assert push(entry(1, "mail"), entry(2, "mail", key="k")) == push() == []
     assert push(entry(3, "mail", key="k"), once="job/8") == ["ignored"]
-    db.run(lambda: db.store.put_settings("mail", draining=True))
+    db.run(lambda: db.store.metadata.put_settings("mail", draining=True))
     with pytest.raises(QueueDraining):
         push(entry(4, "mail"), once="job/9")
-    db.run(lambda: db.store.put_settings("mail", draining=False))
+    db.run(lambda: db.store.metadata.put_settings("mail", draining=False))
     assert push(entry(4, "mail"), once="job/9") == ["created"]
     clock.advance(hours(29 * 24))
     assert db.prune() == 0
@@ -312,7 +312,7 @@ def test_what_is_staged_and_never_published_is_gone_when_it_is_discarded_or_afte
     assert db.prune() == 0
     if db.store.capabilities.transactions:
         for batch, found in (("discarded", 0), ("old", 1), ("old too", 0)):
-            with pytest.raises(StagedLost, match=f"staged 2 entries, and {found} are there"):
+            with pytest.raises(StagedLost, match=f"should have 2 entries, and has {found}"):
                 db.bulk.publish(batch, {"1": 2})
         assert db.bulk.publish("old", {"1": 1}).entries == 1
 

@@ -1,4 +1,4 @@
-"""A commit ends the turn: the message is done and leaves the queue; what it calls for is pushed with it."""
+"""A commit ends the turn: the message is done and leaves the queue, and its follow-ups are pushed with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duerow import Database, Draft, Queue
+from duerow import Bury, Database, Draft, Move, Queue
 from duerow.errors import ConfigurationError, InvalidMessage, LeaseLost, NotSupported
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.contents import everything, lost, payloads
@@ -82,6 +82,26 @@ def test_a_refused_commit_pushes_nothing(db: Database, queue: Queue, clock: Mova
     assert everything(db) == before
 
 
+@pytest.mark.parametrize("way", [Bury, Move], ids=["bury", "move"])
+def test_a_message_that_is_buried_or_moved_pushes_what_it_calls_for(db: Database, queue: Queue, way: Any) -> None:
+    queue.push_many([Draft("order"), Draft("lost")])
+    reservation, lost_one = queue.reserve_many(2)
+    queue.release(lost_one)
+    bill = (Draft("bill", queue="billing", key="b-1"),)
+    pairs = [(one, way("letters", then=bill)) for one in (reservation, lost_one)]
+    if not db.store.capabilities.transactions:
+        before = everything(db)
+        with pytest.raises(NotSupported):
+            queue.settle(pairs)
+        assert everything(db) == before
+        return
+    assert lost(queue.settle(pairs[1:])) == {lost_one.message.id}
+    assert payloads(db.queue("billing")) == []
+    assert queue.settle(pairs[:1]) == []
+    assert payloads(db.queue("billing")) == ["bill"]
+    assert len(queue.find("status = 'dead'") + db.queue("letters").find()) == 1
+
+
 def test_a_commit_whose_follower_has_a_taken_key_leaves_the_holder(db: Database, queue: Queue, other: Queue) -> None:
     if not db.store.capabilities.transactions:
         return  # refused in any case: see the test of what a commit pushes
@@ -95,7 +115,7 @@ def test_a_commit_whose_follower_has_a_taken_key_leaves_the_holder(db: Database,
 
 
 UNFIT: list[tuple[Any, str]] = [
-    (Draft("bill"), "must say its queue"),
+    (Draft("bill"), "must name its queue"),
     (Draft("bill", queue="two words"), "a queue cannot be called"),
     (Draft({1, 2}, queue="billing"), "set"),
     (Draft("bill", queue="billing", due=datetime(2026, 1, 1)), "no time zone"),

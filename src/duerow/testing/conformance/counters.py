@@ -1,4 +1,4 @@
-"""What was done of a queue is counted by whoever does it, without a history: how turns ended, and how long all took."""
+"""Consumers count their work, even without a history: how turns ended, and how long they took."""
 
 from __future__ import annotations
 
@@ -46,6 +46,27 @@ def test_each_end_of_a_turn_is_counted_for_ever_and_as_a_rate_that_fades(queue: 
     faded = queue.stats()
     assert (faded.lifetime, faded.waiting_time) == (totals, None)
     assert set(faded.rates.values()) == {Rates()}
+
+
+def test_the_minutes_of_the_last_hour_tell_what_was_done_in_each(queue: Queue, clock: MovableClock) -> None:
+    clock.set(clock.now().replace(second=0, microsecond=0))
+    queue.push_many([Draft(number) for number in range(8)])
+    clock.advance(seconds(30))
+    queue.commit_many(queue.reserve_many(2))
+    queue.database.write_counts()
+    clock.advance(minutes(10))
+    queue.commit_many(queue.reserve_many(4))
+    queue.bury_many(queue.reserve_many(1), "no use")
+    queue.database.write_counts()
+    first, second = queue.minutes()
+    assert second.start - first.start == minutes(10)
+    assert (first.ended, second.ended) == (Totals(done=2), Totals(done=4, dead=1))
+    assert first.waiting_time is not None
+    assert 28 <= first.waiting_time.p95.total_seconds() <= 32
+    assert [(30 * 8 / 9 <= least <= 30, number) for least, number in first.waiting.items()] == [(True, 2)]
+    assert (sum(second.waiting.values()), second.handling, second.handling_time) == (5, {}, None)
+    clock.advance(hours(2))
+    assert queue.minutes() == []
 
 
 def test_of_a_minute_that_is_partly_over_a_rate_takes_its_part(queue: Queue, clock: MovableClock) -> None:
@@ -131,7 +152,7 @@ def test_numbers_are_written_with_a_settlement_every_ten_seconds(
     assert theirs.stats().lifetime.done == 0
     monkeypatch.setattr(metrics, "EVERY", 0.0)
     queue.commit(lent[1])
-    in_time = db.store.capabilities.transactions
+    in_time = db.store.capabilities.together
     assert theirs.stats().lifetime.done == (1 if in_time else 0)
     assert queue.commit_many(lent[1:]) != []
     assert theirs.stats().lifetime.done == (2 if in_time else 0)
@@ -143,7 +164,7 @@ def test_rows_of_long_ago_live_on_in_the_lifetime_alone(db: Database, clock: Mov
 
     def note(process: str, minute: datetime, *done: int) -> None:
         rows = [Counted(f"queue{n}", minute, Totals(done=number), '{"8104":1}', None) for n, number in enumerate(done)]
-        db.run(lambda: db.store.note_counts(process, rows))
+        db.run(lambda: db.store.counters.note_counts(process, rows))
 
     start = clock.now().replace(second=0, microsecond=0)
     for number in range(1, 91):
@@ -151,7 +172,7 @@ def test_rows_of_long_ago_live_on_in_the_lifetime_alone(db: Database, clock: Mov
         note("b", start + minutes(number), 1)
         clock.set(start + minutes(number))
         note("a", start + minutes(number), 2, 20)
-    first, second = (db.run(lambda name=name: db.store.counters(name)) for name in ("queue0", "queue1"))  # type: ignore[misc]
+    first, second = (db.run(lambda name=name: db.store.counters.read(name)) for name in ("queue0", "queue1"))  # type: ignore[misc]
     assert (first.lifetime, second.lifetime) == (Totals(done=270), Totals(done=1800))
     assert (first.now, len(first.lately), len(second.lately)) == (clock.now(), 122, 61)
     assert sum(row.totals.done for row in first.lately) == 183
@@ -159,7 +180,7 @@ def test_rows_of_long_ago_live_on_in_the_lifetime_alone(db: Database, clock: Mov
     assert {(row.handling, tuple(read(row.waiting).items())) for row in first.lately} == {(None, ((8104, 1),))}
     clock.advance(hours(3))
     note("c", clock.now(), 0)
-    again = db.run(lambda: db.store.counters("queue0"))
+    again = db.run(lambda: db.store.counters.read("queue0"))
     assert (again.lifetime, [row.totals for row in again.lately]) == (Totals(done=270), [Totals()])
 
 

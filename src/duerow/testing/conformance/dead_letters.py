@@ -1,4 +1,4 @@
-"""A message that is given up goes to its queue's dead-letter queue, whole, and can be brought back."""
+"""A message that is given up moves to the dead-letter queue unchanged, and can be redriven."""
 
 from __future__ import annotations
 
@@ -311,5 +311,5 @@ def test_redrive_on_a_queue_brings_back_its_own_from_both_places(db: Database, m
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), "fast", True])
 def test_a_rate_that_is_none_is_refused(mail: Queue, rate: Any) -> None:
-    with pytest.raises(ConfigurationError, match="messages a second"):
+    with pytest.raises(ConfigurationError, match="messages per second"):
         mail.redrive(rate=rate)

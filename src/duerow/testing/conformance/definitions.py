@@ -1,4 +1,4 @@
-"""What is declared of a queue is kept in its database, and rules whoever opens the queue by its name alone."""
+"""A declared definition is stored in the database, and applies to everybody who opens the queue by name."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_differences_are_told_to_a_worker_that_starts(
     [record] = caplog.records
     assert (record.levelno, record.name) == (logging.WARNING, "duerow.queue")
     assert (
-        "queue mail differs from what its database says in lease: stored 1:00:00, declared 0:01:00"
+        "queue mail differs from its stored definition in lease: stored 1:00:00, declared 0:01:00"
         in record.getMessage()
     )
 
@@ -101,7 +101,7 @@ def test_a_definition_that_cannot_be_read_is_an_error_that_says_so_and_can_be_de
     db: Database, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     odd = encoded(queue.declared).replace('"PT60S"', '"long"')
-    db.run(lambda: db.store.put_settings("mail", definition=odd))
+    db.run(lambda: db.store.metadata.put_settings("mail", definition=odd))
     for ask in (queue.definition, db.definitions, lambda: db.as_defined("mail")):
         with pytest.raises(ConfigurationError, match="queue 'mail' cannot be read by this version"):
             ask()
@@ -112,7 +112,7 @@ def test_a_definition_that_cannot_be_read_is_an_error_that_says_so_and_can_be_de
 
 
 def test_what_a_later_version_adds_is_passed_over(db: Database, queue: Queue) -> None:
-    db.run(lambda: db.store.put_settings("mail", definition='{"lease":"PT5S","colour":"blue"}'))
+    db.run(lambda: db.store.metadata.put_settings("mail", definition='{"lease":"PT5S","colour":"blue"}'))
     stored = queue.definition()
     assert stored is not None
     assert (stored.lease, stored.retry) == (seconds(5), queue.declared.retry)

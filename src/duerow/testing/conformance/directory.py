@@ -1,4 +1,4 @@
-"""A database knows which queues it has anything of, and who is there, so that a mistyped name is told as one."""
+"""A database knows its queues and consumers, so that a mistyped name is reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRACES: dict[str, Callable[[Database], Any]] = {
     "an output": lambda db: db.declare_pipeline(
         Pipeline("orders", [Relay("check", print, to="shop")], outputs=["shop"])
     ),
-    "a consumer": lambda db: db.run(lambda: db.store.note_consumer("here:1:w", ["shop"], ["json"], "1.0")),
+    "a consumer": lambda db: db.run(lambda: db.store.metadata.note_consumer("here:1:w", ["shop"], ["json"], "1.0")),
 }
 """What is left of a queue, each alone."""
 
@@ -69,10 +69,10 @@ def test_a_name_that_is_not_known_is_refused_with_the_nearest_one(db: Database, 
 
 def test_the_consumers_of_a_database_are_told_with_what_they_consume(db: Database, clock: Any) -> None:
     assert db.consumers() == []
-    db.run(lambda: db.store.note_consumer("here:1:w", ["mail", "sms"], ["json"], "1.0"))
+    db.run(lambda: db.store.metadata.note_consumer("here:1:w", ["mail", "sms"], ["json"], "1.0"))
     before = clock.now()
     clock.advance(minutes(1))
-    db.run(lambda: db.store.note_consumer("here:2:w", ["mail"], ["json", "bytes"], "1.1"))
+    db.run(lambda: db.store.metadata.note_consumer("here:2:w", ["mail"], ["json", "bytes"], "1.1"))
     first, second = db.consumers()
     assert (first.name, first.queues, first.kinds, first.version, first.seen_at) == (
         "here:1:w",

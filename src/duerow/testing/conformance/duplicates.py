@@ -1,4 +1,4 @@
-"""A key is unique among a queue's live messages; `on_duplicate` says what a push does when it is taken."""
+"""A key is unique among a queue's live messages; `on_duplicate` decides what a push does if it is taken."""
 
 from __future__ import annotations
 

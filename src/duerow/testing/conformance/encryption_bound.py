@@ -30,7 +30,7 @@ def put(db: Database, record: Record, **changed: Any) -> None:
     """Put a message into its queue as somebody who can write to the database might."""
     record = msgspec.structs.replace(record, **changed)
     entry = Entry(record.queue, record.key, record.kind, record.payload, record.headers, None, None)
-    db.run(lambda: db.store.push([entry], "ignore"))
+    db.run(lambda: db.store.messages.push([entry], "ignore"))
 
 
 def refusal(queue: Queue) -> str:
@@ -79,6 +79,27 @@ def test_a_payload_that_was_not_encrypted_for_this_message_is_buried_and_not_han
     assert "pa" in refusal(db.queue(changed.get("queue", "cards")))
 
 
+@pytest.mark.parametrize("kind", ["json", "bytes"])
+def test_an_encrypted_payload_that_is_called_clear_text_is_buried_and_not_handed_out(
+    open_database: OpenDatabase, kind: str
+) -> None:
+    db = with_keys(open_database)
+    db.queue("cards").push(CARD, key="k-1")
+    [one] = everything(db)
+    empty(db)
+    put(db, one, kind=kind)
+    assert f"called one of kind '{kind}', in clear text" in refusal(db.queue("cards"))
+
+
+@pytest.mark.parametrize("member", [{"key": "0" * 16, "text": "x", "v": 2}, {"key": 1}, "yes"])
+def test_a_payload_in_clear_text_may_look_like_an_encrypted_one(open_database: OpenDatabase, member: Any) -> None:
+    db = with_keys(open_database)
+    open_database().queue("cards").push({"encrypted": member})
+    message = db.queue("cards").pop()
+    assert message is not None
+    assert message.payload == {"encrypted": member}
+
+
 def test_a_message_in_clear_text_is_refused_where_that_is_asked(open_database: OpenDatabase) -> None:
     plain, strict = open_database(), with_keys(open_database, refuse_clear_text=True)
     plain.queue("cards").push({"number": "forged"})
@@ -97,7 +118,7 @@ def test_what_was_encrypted_before_payloads_were_bound_to_messages_can_be_read_a
     token = Fernet(KEY).encrypt(b'json\n{"company":1,"number":"4111"}').decode()
     text = '{"company":1,"encrypted":{"key":"%s","text":"%s"}}' % (key_id(KEY), token)  # noqa: UP031
     entry = Entry("cards", None, "json+encrypted", text, None, None, None)
-    db.run(lambda: db.store.push([entry], "ignore"))
+    db.run(lambda: db.store.messages.push([entry], "ignore"))
     reservation = db.queue("cards").reserve()
     assert reservation is not None
     assert reservation.message.payload == {"company": 1, "number": "4111"}

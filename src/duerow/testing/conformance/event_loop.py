@@ -1,4 +1,4 @@
-"""No call of the awaited face ever keeps the event loop waiting."""
+"""No call of the awaited face blocks the event loop."""
 
 from __future__ import annotations
 

@@ -108,10 +108,10 @@ def test_a_queue_settles_nothing_that_another_one_lent(db: Database, queue: Queu
     queue.push("mine")
     mine, theirs = lend(queue), lend(other)
     before = everything(db)
-    with pytest.raises(ConfigurationError, match=f"message {theirs.message.id} was lent by queue 'billing'"):
+    with pytest.raises(ConfigurationError, match=f"message {theirs.message.id} was reserved from queue 'billing'"):
         ENDINGS[ending](queue, theirs)
     for many in (queue.commit_many, queue.release_many, queue.rollback_many, queue.extend_many):
-        with pytest.raises(ConfigurationError, match="was lent by queue 'billing'"):
+        with pytest.raises(ConfigurationError, match="was reserved from queue 'billing'"):
             many([mine, theirs])
     assert everything(db) == before
     ENDINGS[ending](db.queue("mail"), mine)  # another handle of the same queue

@@ -1,18 +1,18 @@
-"""The fixtures that the suite's tests ask for. A store must give `place`; the others it may replace.
+"""The fixtures of the suite. A store must define `place`; it may replace the others.
 
-place: where the queues of this one test live; empty, not yet migrated.
-begin: opens a transaction as a caller would, for `within=`; None where the store has no `within`.
-hold: makes every writer wait for as long as a block runs; None where nothing can.
-in_loop: waits that the store makes in the thread of the event loop on purpose; none by default.
-harms: ways to damage the stored row of a message, by name; none where rows can only be written by the store itself.
-harms_out_of_line: the same, after which no claim comes upon the row.
-largest_token: gives a row the largest token that the store holds, which no claim can raise.
-crowd: how many messages the tests of large batches push; a store sets it beyond its parameter limits.
+place: where the queues of the test live: an empty database without tables.
+begin: opens a transaction as a caller would, for `within=`; None if the store does not support that.
+hold: makes all writers wait within a block; None if that is impossible.
+in_loop: blocking calls that the store deliberately makes in the event loop's thread; none by default.
+harms: ways to damage the stored row of a message, by name; none if only the store itself can write rows.
+harms_out_of_line: ways after which no claim finds the row.
+largest_token: gives a row the largest possible token, which no claim can increment.
+crowd: how many messages tests of large batches push; a store sets it above its limit of parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Generator, Iterator, Set
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -21,20 +21,23 @@ import pytest
 
 from duerow import Database, Queue, fixed, limited
 from duerow.clock import Clock
+from duerow.errors import NotSupported
 from duerow.payload.encoding import Sealing
+from duerow.store import MissingPart, Part
+from duerow.sync.tasks import Tasks
 from duerow.testing.clock import MovableClock, seconds
-from duerow.testing.faces import AwaitedFace, BlockingFace, Face
-from duerow.testing.workshop import Workshop
+from duerow.testing.faces import AwaitedFace, BlockingFace, Face, tasks_of
+from duerow.testing.worker_harness import Workshop
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the suite's marks known, also where pytest-timeout is not installed."""
+    """Register the suite's marks, even if pytest-timeout is not installed."""
     config.addinivalue_line("markers", "soak: runs for a long time; left out unless asked for with -m soak")
     config.addinivalue_line("markers", "timeout: how long a test may run, in seconds, where pytest-timeout watches")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long tests out unless somebody says which marks to run."""
+    """Deselect long tests, unless marks are selected."""
     if config.option.markexpr:
         return
     long = [item for item in items if item.get_closest_marker("soak")]
@@ -43,13 +46,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in long]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """Report a promise as refused if it needs a part of the contract that the store lacks."""
+    refusals: list[NotSupported] = []
+    refusal = MissingPart.refusal
+
+    def noted(part: Part, needed: str) -> NotSupported:
+        refusals.append(refusal(part, needed))
+        return refusals[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MissingPart, "refusal", staticmethod(noted))
+        try:
+            return (yield)
+        except (Exception, pytest.fail.Exception):
+            if refusals:
+                pytest.xfail(str(refusals[0]))
+            raise
+
+
 @dataclass(frozen=True)
 class Place:
-    """Where the queues of one test live.
+    """Where the queues of a test live.
 
     Attributes:
-        url: what `connect` is given.
-        settings: what else `connect` is given, such as prefix and schema.
+        url: the URL for `connect`.
+        settings: further arguments of `connect`, such as prefix and schema.
     """
 
     url: str
@@ -57,20 +80,20 @@ class Place:
 
 
 class CallersTransaction(Protocol):
-    """A transaction that belongs to the caller, who alone ends it.
+    """A transaction of the caller, who alone ends it.
 
     Attributes:
-        handle: what is given to `within=`.
+        handle: the argument for `within=`.
     """
 
     handle: Any
 
     def commit(self) -> None:
-        """End it for good."""
+        """Commit it."""
         ...
 
     def rollback(self) -> None:
-        """Undo it."""
+        """Roll it back."""
         ...
 
 
@@ -78,15 +101,15 @@ Begin = Callable[[], AbstractContextManager[CallersTransaction]]
 
 
 Hold = Callable[[], AbstractContextManager[object]]
-"""Locks the tables of this test, or the whole database, for the length of a block."""
+"""Locks the tables of the test, or the whole database, within a block."""
 
 
 Harm = Callable[[int], None]
-"""Writes into the row of a message, given its id, what no version of duerow writes there."""
+"""Damages the row of a message, given its id."""
 
 
 class OpenDatabase(Protocol):
-    """Opens another handle on the queues of this test, closed when the test ends."""
+    """Opens another handle on the database of the test, which is closed at the end of the test."""
 
     def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Sealing | None = ...) -> Database:
         """Connect; by default with the test's clock, migrated, and without encryption."""
@@ -95,7 +118,7 @@ class OpenDatabase(Protocol):
 
 @pytest.fixture(params=["sync", "async"])
 def face(request: pytest.FixtureRequest) -> Iterator[Face]:
-    """Each of the two faces in turn, presented with blocking calls."""
+    """Each of the two faces, behind blocking calls."""
     if request.param == "sync":
         yield BlockingFace()
     else:
@@ -105,13 +128,13 @@ def face(request: pytest.FixtureRequest) -> Iterator[Face]:
 
 @pytest.fixture
 def clock() -> MovableClock:
-    """The time, which stands still until the test moves it."""
+    """The clock, which stands still until the test moves it."""
     return MovableClock()
 
 
 @pytest.fixture
 def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[OpenDatabase]:
-    """A function that opens handles on the queues of this test."""
+    """A function that opens handles on the database of the test."""
     with ExitStack() as opened:
 
         def connect(
@@ -125,25 +148,25 @@ def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[Ope
 
 @pytest.fixture
 def db(open_database: OpenDatabase) -> Database:
-    """The queues of this test, empty, under the movable clock."""
+    """The empty database of the test, with the movable clock."""
     return open_database()
 
 
 @pytest.fixture
 def queue(db: Database) -> Queue:
-    """A queue without messages, with the default lease of a minute."""
+    """An empty queue with the default lease of a minute."""
     return db.queue("mail")
 
 
 @pytest.fixture
 def other(db: Database) -> Queue:
-    """Another queue without messages in the same database."""
+    """Another empty queue in the same database."""
     return db.queue("billing")
 
 
 @pytest.fixture
 def mail(db: Database) -> Queue:
-    """A queue with two attempts, at once one after the other, whose dead letters go to `letters`."""
+    """A queue with two attempts without delay, whose dead letters go to `letters`."""
     return db.queue("mail", retry=limited(2, fixed(seconds(0))), dead_letter="mail-dead")
 
 
@@ -154,56 +177,62 @@ def letters(db: Database) -> Queue:
 
 
 @pytest.fixture
+def tasks(face: Face, db: Database) -> Tasks:
+    """The tasks of an application, whose results are kept for an hour."""
+    return tasks_of(face, db)
+
+
+@pytest.fixture
 def shop(face: Face, place: Place) -> Iterator[Workshop]:
-    """A queue without messages, and workers for it of the kind that the face has, by the database's own clock."""
+    """An empty queue and workers of the face's kind, with the database's own clock."""
     with closing(Workshop(face.name, place.url, place.settings)) as workshop:
         yield workshop
 
 
 @pytest.fixture
 def timeless(face: Face, place: Place, clock: MovableClock) -> Iterator[Workshop]:
-    """A queue without messages, and workers for it, whose time stands still until the test moves it."""
+    """An empty queue and workers, with a clock that stands still until the test moves it."""
     with closing(Workshop(face.name, place.url, {**place.settings, "clock": clock})) as workshop:
         yield workshop
 
 
 @pytest.fixture
 def crowd() -> int:
-    """How many messages make a large batch."""
+    """The number of messages in a large batch."""
     return 2_000
 
 
 @pytest.fixture
 def harms() -> dict[str, Harm]:
-    """No way to damage a row, unless the store's tests give some."""
+    """Ways to damage a row; none by default."""
     return {}
 
 
 @pytest.fixture
 def harms_out_of_line() -> dict[str, Harm]:
-    """No way to damage a row, unless the store's tests give some."""
+    """Ways to damage a row; none by default."""
     return {}
 
 
 @pytest.fixture
 def largest_token() -> Harm | None:
-    """No way to give a row the largest token that there is, unless the store's tests give one."""
+    """A way to give a row the largest possible token; none by default."""
     return None
 
 
 @pytest.fixture
 def begin() -> Begin | None:
-    """No way to open a transaction of the caller's own, unless the store's tests give one."""
+    """A way to open a caller's transaction; none by default."""
     return None
 
 
 @pytest.fixture
 def hold() -> Hold | None:
-    """No way to make writers wait, unless the store's tests give one."""
+    """A way to make writers wait; none by default."""
     return None
 
 
 @pytest.fixture
 def in_loop() -> Set[str]:
-    """Nothing that an awaited call does keeps the event loop waiting, unless the store's tests say so."""
+    """The blocking calls that the event loop's thread may make; none by default."""
     return frozenset()

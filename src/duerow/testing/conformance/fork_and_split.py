@@ -1,4 +1,4 @@
-"""One message becomes new ones in the transaction that ends it: to several queues, or several to one."""
+"""A message becomes new ones in the transaction that ends it: in several queues, or several in one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.errors import NotSupported
 from duerow.pipeline import Station
 from duerow.testing.clock import MovableClock, hours, seconds
 from duerow.testing.contents import everything, payloads
-from duerow.testing.pipeline_by_hand import carry
+from duerow.testing.pipeline_steps import carry
 
 ONCE = limited(1, fixed(seconds(0)))
 

@@ -1,4 +1,4 @@
-"""Of a group one at a time is handed out, in the order in which its messages were pushed, and nobody else waits."""
+"""The messages of a group are handed out one at a time, in the order of their pushes; no others wait."""
 
 from __future__ import annotations
 

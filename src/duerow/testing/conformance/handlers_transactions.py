@@ -1,4 +1,4 @@
-"""A handler's transaction: what it writes there and the settlement are kept together, or neither is."""
+"""A handler's writes and its settlement are committed together, or not at all."""
 
 from __future__ import annotations
 

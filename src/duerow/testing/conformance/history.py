@@ -1,4 +1,4 @@
-"""A queue that keeps a history has one row for each turn of each message, written with the end of that turn."""
+"""A history has one row for each turn of each message, written in the transaction that ends the turn."""
 
 from __future__ import annotations
 
@@ -78,6 +78,34 @@ def test_history_tells_of_each_turn_what_it_was_and_what_became_of_it(db: Databa
         worker=second.message.leased_by,
         error=None,
     )
+
+
+def test_history_keeps_what_the_handler_of_a_message_that_left_has_logged(db: Database) -> None:
+    orders = made(db)
+    for number in range(3):
+        orders.push(number)
+    long = "first " + "x" * 20_000 + " last"
+    for settlement in (Commit(log="sent"), Move("sms", log=long), Commit(dropped=True)):
+        end(orders, settlement)
+    dropped, moved, sent = orders.history()
+    assert [(one.outcome, one.error) for one in (sent, moved, dropped)] == [
+        ("done", None),
+        ("moved", None),
+        ("dropped", None),
+    ]
+    assert (sent.log, dropped.log) == ("sent", None)
+    assert moved.log == long[-8_000:]
+    [arrived] = db.queue("sms").find()
+    assert arrived.last_error is None
+
+
+def test_a_queue_without_a_history_keeps_no_log(db: Database) -> None:
+    queue = db.queue("mail")
+    for number in range(2):
+        queue.push(number)
+    for settlement in (Commit(log="sent"), Move("sms", log="sent")):
+        end(queue, settlement)
+    assert queue.history() == []
 
 
 def test_every_way_to_end_a_turn_is_told_and_no_other(db: Database) -> None:

@@ -79,7 +79,7 @@ def test_what_cannot_be_a_key_is_refused_and_nothing_is_pushed(db: Database, que
     assert everything(db) == []
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(one=KEYS, another=KEYS)
 def test_two_keys_are_one_only_when_they_are_equal(queue: Queue, one: str, another: str) -> None:
     first, second = queue.push_many([Draft(1, key=one), Draft(2, key=another)])

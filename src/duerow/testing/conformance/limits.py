@@ -1,4 +1,4 @@
-"""A message that uses up its attempts by ended leases is buried when it is next reserved, not handed out."""
+"""A message whose expired leases used up its attempts is buried by the next claim, and not handed out."""
 
 from __future__ import annotations
 

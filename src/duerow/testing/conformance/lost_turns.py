@@ -1,4 +1,4 @@
-"""Who lets a lease end while another of the group comes first has lost the turn: the receipt is worth nothing more."""
+"""If a lease ends while another message of the group goes first, the turn is lost, and its receipt is invalid."""
 
 from __future__ import annotations
 

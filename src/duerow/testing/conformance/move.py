@@ -1,4 +1,4 @@
-"""A move ends the turn by sending the message on to another queue, in one write."""
+"""A move ends the turn by sending the message to another queue, in one write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves of one call take effect as if one after the other, in the order of the messages' ids."""
+"""The moves of one call take effect as if one after the other, in the order of the messages' ids."""
 
 from __future__ import annotations
 

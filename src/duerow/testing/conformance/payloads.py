@@ -1,4 +1,4 @@
-"""What was pushed comes back equal and of the same types."""
+"""Payloads come back equal, with the same types."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_way_of_reading_gives_the_same_payload(queue: Queue) -> None:
     assert [shape(message and message.payload) for message in ways] == [shape(payload)] * 5
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(batch=st.lists(JSON | st.binary(max_size=30), min_size=1, max_size=5))
 def test_any_payload_comes_back_equal_and_of_the_same_types(queue: Queue, batch: list[Any]) -> None:
     queue.push_many([Draft(payload) for payload in batch])

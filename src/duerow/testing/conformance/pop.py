@@ -1,4 +1,4 @@
-"""A pop takes a message out of the queue for good: at most once."""
+"""A pop removes a message from the queue: at most once."""
 
 from __future__ import annotations
 

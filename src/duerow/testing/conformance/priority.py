@@ -65,7 +65,7 @@ def test_a_new_priority_of_another_handle_is_seen_before_the_queue_is_called_emp
 def test_the_next_due_time_is_that_of_any_priority(db: Database, queue: Queue) -> None:
     queue.push("later", delay=hours(1))
     queue.push("sooner", priority=9, delay=minutes(1))
-    assert db.run(lambda: db.store.next_due(["mail"], seconds(0))) == minutes(1)
+    assert db.run(lambda: db.store.messages.next_due(["mail"], seconds(0))) == minutes(1)
 
 
 def test_a_moved_message_keeps_its_priority_unless_told_otherwise(queue: Queue, other: Queue) -> None:

@@ -1,4 +1,4 @@
-"""A push adds one message, due when it says, and answers with its id."""
+"""A push adds one message with a due time, and returns its id."""
 
 from __future__ import annotations
 

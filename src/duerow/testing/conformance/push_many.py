@@ -1,4 +1,4 @@
-"""Many messages are pushed all or none, each with its own answer, in the order given."""
+"""Many messages are pushed all or none, each with its own result, in the order given."""
 
 from __future__ import annotations
 

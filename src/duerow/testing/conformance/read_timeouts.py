@@ -1,4 +1,4 @@
-"""A read for people ends when it takes longer than `read_timeout` allows; what workers do does not."""
+"""A read for people ends after `read_timeout`; the work of workers has no such limit."""
 
 from __future__ import annotations
 

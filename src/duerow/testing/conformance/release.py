@@ -1,4 +1,4 @@
-"""A release gives back a message that was not started, as it was before."""
+"""A release gives back a message that was not started, unchanged."""
 
 from __future__ import annotations
 

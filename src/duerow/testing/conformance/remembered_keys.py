@@ -1,4 +1,4 @@
-"""A queue that remembers keys takes no message with the key of one that left a while ago."""
+"""A queue that remembers keys treats the key of a message that left recently as taken."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_key_of_a_message_that_left_is_remembered_for_its_time(db: Database,
         for mode in ON_DUPLICATE[:3]:
             pushed = orders.push("again", key=way, on_duplicate=mode, delay=minutes(5))
             assert (pushed.id, pushed.outcome) == (id, "ignored"), (way, mode)
-        with pytest.raises(DuplicateKey, match=f"{way}.*, or remembers it of one that left; .*=.ignore"):
+        with pytest.raises(DuplicateKey, match=f"{way}.*, or remembers it from an earlier one; .*=.ignore"):
             orders.push("again", key=way, on_duplicate="reject")
     assert db.queue("billing", remember_keys=DAY).push("elsewhere", key="done").outcome == "created"
     assert db.queue("orders").push("not asked", key="done").outcome == "created"

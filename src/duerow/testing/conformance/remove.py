@@ -1,4 +1,4 @@
-"""A message is removed by id or by key, but not from under a consumer unless that is said."""
+"""Messages are removed by id or key; leased ones only with `even_if_leased`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_delayed_failed_and_dead_messages_are_removed_by_id(queue: Queue) -> Non
 @pytest.mark.parametrize("which", [{}, {"id": 1, "key": "m-1"}], ids=["neither", "both"])
 def test_what_to_remove_is_an_id_or_a_key(db: Database, queue: Queue, which: dict[str, Any]) -> None:
     queue.push("hello", key="m-1")
-    with pytest.raises(ConfigurationError, match="an id or a key"):
+    with pytest.raises(ConfigurationError, match="exactly one of an id, a key and a condition"):
         queue.remove(**which)
     with pytest.raises(InvalidMessage, match="key"):
         queue.remove(key="")

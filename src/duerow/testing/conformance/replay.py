@@ -1,4 +1,4 @@
-"""What ended is pushed again from history: as new messages, which say what they stand for."""
+"""A replay pushes finished messages of the history again, as new messages that name the originals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reserve lends the oldest due messages to one consumer until now + lease, and counts the attempt."""
+"""A reserve leases the oldest due messages to one consumer until now + lease, and counts the attempt."""
 
 from __future__ import annotations
 

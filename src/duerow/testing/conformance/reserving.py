@@ -1,4 +1,4 @@
-"""`reserving()` lends a message for the length of a block and settles it by how the block ends."""
+"""`reserving()` reserves a message within a block, and settles it according to how the block ends."""
 
 from __future__ import annotations
 

@@ -1,23 +1,20 @@
-"""A schedule pushes one message for each of its ticks, whoever looks at the clock."""
+"""A schedule pushes one message for each tick, no matter how many processes look."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pytest
 
 from duerow import Database, Queue, Schedule
-from duerow.errors import ConfigurationError, DuerowError, InvalidMessage, NotSupported
+from duerow.errors import NotSupported
 from duerow.plan import BEGIN, Plan
 from duerow.queue import schedule as planning
-from duerow.store import Planned, ScheduleChange
+from duerow.store import ScheduleChange
 from duerow.testing.clock import START, MovableClock, hours, microseconds, minutes, seconds
-from duerow.testing.conformance.fixtures import OpenDatabase, Place
+from duerow.testing.conformance.fixtures import Place
 from duerow.testing.conformance.races import race
 from duerow.testing.contents import everything
 from duerow.testing.faces import Face
@@ -55,6 +52,26 @@ def test_a_tick_becomes_a_message_that_is_due_since_then_and_says_whose_it_is(
     [kept] = db.schedules()
     assert (kept.next_at, kept.last_at) == (tick + hours(24), tick)
     assert db.maintain().pushed == 0
+
+
+def test_a_schedule_tells_its_latest_ticks_and_when_they_were_pushed(db: Database, clock: MovableClock) -> None:
+    db.schedule("often", every=minutes(10), queue="mail", missed="all")
+    clock.advance(minutes(21))
+    db.maintain()
+    [kept] = db.schedules()
+    assert [(one.at - START, one.pushed_at - START) for one in kept.past] == [
+        (minutes(20), minutes(21)),
+        (minutes(10), minutes(21)),
+    ]
+    db.pause_schedule("often")
+    assert db.schedule("often", every=minutes(5), queue="billing", missed="all").past == kept.past
+    db.resume_schedule("often")
+    for _ in range(3):
+        clock.advance(minutes(50))
+        db.maintain()
+    [kept] = db.schedules()
+    assert len(kept.past) == 20
+    assert kept.past[0].at == kept.last_at
 
 
 def test_an_interval_ticks_first_one_interval_after_it_is_declared(db: Database, clock: MovableClock) -> None:
@@ -149,95 +166,8 @@ def test_schedules_are_listed_by_their_names_with_all_that_was_declared(db: Data
         grace=minutes(1),
         next_at=begin,
         last_at=None,
+        kind="bytes",
     )
-
-
-# Clocks that are put forward and back.
-
-GAPS = {
-    "Europe/Zagreb": ("2026-03-29", "02:30", "03:00"),
-    "America/New_York": ("2026-03-08", "02:30", "03:00"),
-    "Australia/Lord_Howe": ("2026-10-04", "02:15", "02:30"),
-}
-"""The day on which the clock of a zone is put forward, a time that it skips, and what it shows after the gap."""
-
-REPEATS = {
-    "Europe/Zagreb": ("2026-10-25", "02:30"),
-    "America/New_York": ("2026-11-01", "01:30"),
-    "Australia/Lord_Howe": ("2026-04-05", "01:45"),
-}
-"""The day on which it is put back, and a time that it shows twice."""
-
-
-def days(day: str) -> list[str]:
-    """The day before, the day itself and the day after."""
-    middle = datetime.fromisoformat(day)
-    return [f"{middle + timedelta(days=days):%Y-%m-%d}" for days in (-1, 0, 1)]
-
-
-def made_up(db: Database, queue: Queue, clock: MovableClock, start: datetime, end: datetime, **when: Any) -> None:
-    """Let a schedule tick from a moment to another, and check that what was foretold became messages."""
-    clock.set(start)
-    declared = db.schedule("wall", queue="mail", missed="all", **when)
-    clock.set(end)
-    pushed = db.maintain().pushed
-    assert ticks(queue) == declared.ticks(pushed)
-    assert declared.ticks(pushed + 1)[-1] > end
-
-
-@pytest.mark.parametrize("zone", GAPS)
-@pytest.mark.parametrize("kind", ["cron", "daily"])
-def test_a_time_that_the_clock_skips_ticks_right_after_the_gap(
-    db: Database, queue: Queue, clock: MovableClock, zone: str, kind: str
-) -> None:
-    day, skipped, after = GAPS[zone]
-    before, _, next_day = days(day)
-    cron = f"{skipped[3:]} {skipped[:2]} * * *"
-    when: dict[str, Any] = {"cron": cron} if kind == "cron" else {"daily": skipped}
-    start, end = at(zone, f"{before}T00:00"), at(zone, f"{next_day}T12:00")
-    made_up(db, queue, clock, start, end, zone=zone, **when)
-    assert ticks(queue) == [
-        at(zone, f"{before}T{skipped}"),
-        at(zone, f"{day}T{after}"),
-        at(zone, f"{next_day}T{skipped}"),
-    ]
-
-
-@pytest.mark.parametrize("zone", REPEATS)
-@pytest.mark.parametrize("kind", ["cron", "daily"])
-def test_a_time_that_the_clock_shows_twice_ticks_the_first_time_alone(
-    db: Database, queue: Queue, clock: MovableClock, zone: str, kind: str
-) -> None:
-    day, shown = REPEATS[zone]
-    before, _, next_day = days(day)
-    assert at(zone, f"{day}T{shown}") != at(zone, f"{day}T{shown}", fold=1)
-    cron = f"{shown[3:]} {shown[:2]} * * *"
-    when: dict[str, Any] = {"cron": cron} if kind == "cron" else {"daily": shown}
-    start, end = at(zone, f"{before}T00:00"), at(zone, f"{next_day}T12:00")
-    made_up(db, queue, clock, start, end, zone=zone, **when)
-    assert ticks(queue) == [at(zone, f"{one}T{shown}") for one in (before, day, next_day)]
-
-
-@pytest.mark.parametrize("zone", ["Europe/Zagreb", "America/New_York"])
-def test_several_times_in_one_gap_tick_once_after_it(
-    db: Database, queue: Queue, clock: MovableClock, zone: str
-) -> None:
-    day = GAPS[zone][0]
-    start, end = at(zone, f"{day}T00:00"), at(zone, f"{day}T12:00")
-    made_up(db, queue, clock, start, end, cron="*/15 2 * * *", zone=zone)
-    assert ticks(queue) == [at(zone, f"{day}T03:00")]
-
-
-@pytest.mark.parametrize("zone", ["Europe/Zagreb", "America/New_York"])
-def test_what_ticks_every_hour_goes_by_the_time_that_passes(
-    db: Database, queue: Queue, clock: MovableClock, zone: str
-) -> None:
-    for day, length in ((GAPS[zone][0], 23), (REPEATS[zone][0], 25)):
-        start = at(zone, f"{day}T00:00")
-        clock.set(start)
-        hourly = db.schedule(f"hourly-{length}", cron="15 * * * *", zone=zone, queue="mail").ticks(length + 1)
-        assert hourly == [start + minutes(15) + hours(hour) for hour in range(length + 1)]
-        assert hourly[-1] == at(zone, f"{days(day)[2]}T00:15")
 
 
 # Missed ticks.
@@ -324,7 +254,7 @@ def test_who_read_a_schedule_before_another_ticked_it_pushes_nothing(
     stale = due_change(db)
     assert db.maintain().pushed == 1
     before = everything(db), db.schedules()
-    assert not db.run(lambda: db.store.set_schedule(stale))
+    assert not db.run(lambda: db.store.metadata.set_schedule(stale))
     assert (everything(db), db.schedules()) == before
 
 
@@ -335,15 +265,15 @@ def test_who_read_a_schedule_before_it_was_declared_anew_pushes_nothing(
     clock.advance(minutes(10))
     stale = due_change(db)
     db.unschedule("often")
-    assert not db.run(lambda: db.store.set_schedule(stale))
+    assert not db.run(lambda: db.store.metadata.set_schedule(stale))
     db.schedule("often", every=minutes(10), queue="mail", payload="new")
-    assert not db.run(lambda: db.store.set_schedule(stale))
+    assert not db.run(lambda: db.store.metadata.set_schedule(stale))
     assert queue.count() == 0
 
 
 def due_change(db: Database) -> ScheduleChange:
     """What somebody who sees the only schedule due is about to do."""
-    found = db.run(lambda: db.store.schedules(due=True))
+    found = db.run(lambda: db.store.metadata.schedules(due=True))
     return planning.tick(found.rows[0], found.now)
 
 
@@ -355,178 +285,10 @@ def test_a_tick_and_its_message_happen_together_or_not_at_all(db: Database, queu
 
     def fail_late() -> Plan[None]:
         yield BEGIN
-        assert (yield from db.store.set_schedule(change))
+        assert (yield from db.store.metadata.set_schedule(change))
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError if db.store.capabilities.transactions else NotSupported):
+    with pytest.raises(ZeroDivisionError if db.store.capabilities.together else NotSupported):
         db.run(fail_late)
     assert (db.schedules(), queue.count()) == (before, 0)
     assert db.maintain().pushed == 1
-
-
-# Declared anew.
-
-
-def test_to_declare_the_same_again_changes_nothing(
-    db: Database, open_database: OpenDatabase, clock: MovableClock
-) -> None:
-    def declare(db: Database) -> Schedule:
-        return db.schedule("often", every=hours(24), queue="mail", payload={"a": 1, "b": 2})
-
-    first = declare(db)
-    kept = db.run(db.store.schedules).rows
-    clock.advance(hours(20))
-    assert declare(open_database()) == first
-    assert db.run(db.store.schedules).rows == kept
-
-
-def test_another_rhythm_replaces_the_pending_tick(db: Database, queue: Queue, clock: MovableClock) -> None:
-    db.schedule("s", every=minutes(10), queue="mail", missed="all")
-    clock.advance(minutes(25))
-    assert db.schedule("s", every=minutes(7), queue="mail", missed="all").next_at == START + minutes(32)
-    assert db.maintain().pushed == 0
-    assert db.schedule("s", cron="0 14 * * *", queue="mail").next_at == datetime(2026, 3, 1, 14, tzinfo=UTC)
-    assert len(db.schedules()) == 1
-    clock.advance(hours(2))
-    db.maintain()
-    assert ticks(queue) == [datetime(2026, 3, 1, 14, tzinfo=UTC)]
-
-
-def test_the_same_rhythm_keeps_the_pending_tick_for_the_new_content(
-    db: Database, queue: Queue, other: Queue, clock: MovableClock
-) -> None:
-    db.schedule("s", every=minutes(10), queue="mail", payload="old")
-    clock.advance(minutes(9))
-    assert db.schedule("s", every=minutes(10), queue="billing", payload="new").next_at == START + minutes(10)
-    clock.advance(minutes(1))
-    assert db.maintain().pushed == 1
-    assert queue.count() == 0
-    assert [message.payload for message in other.find()] == ["new"]
-
-
-def test_a_schedule_that_is_removed_ticks_no_more_and_what_it_pushed_stays(
-    db: Database, queue: Queue, clock: MovableClock
-) -> None:
-    db.schedule("s", every=minutes(10), queue="mail")
-    clock.advance(minutes(10))
-    db.maintain()
-    assert db.unschedule("s")
-    assert not db.unschedule("s")
-    clock.advance(hours(1))
-    assert db.maintain().pushed == 0
-    assert db.schedules() == []
-    assert queue.count() == 1
-
-
-# What cannot be.
-
-
-def test_a_schedule_that_cannot_be_read_holds_up_no_other(db: Database, queue: Queue, clock: MovableClock) -> None:
-    db.schedule("readable", every=hours(1), queue="mail")
-    kept = db.run(db.store.schedules).rows[0]
-    somewhere_else = kept.definition.replace('"every"', '"zone":"Mars/Olympus","every"')
-    for name, text in (("another-host", somewhere_else), ("another-version", '{"queue": 7}')):
-        alien = Planned(name, text, kept.next_at, None, 1)
-        change = ScheduleChange(name, None, alien)
-        assert db.run(lambda change=change: db.store.set_schedule(change))  # type: ignore[misc]
-    clock.advance(hours(1))
-    done = db.maintain()
-    assert (done.pushed, sorted(done.failed)) == (1, ["another-host", "another-version"])
-    assert "Mars/Olympus" in str(done.failed["another-host"])
-    assert "another-version" in str(done.failed["another-version"])
-    assert db.schedule("another-version", every=hours(1), queue="mail").next_at == START + hours(2)
-    assert db.unschedule("another-host")
-    assert db.maintain().failed == {}
-
-
-Call = Callable[[Database], Any]
-
-BAD: dict[str, tuple[Call, type[DuerowError], str]] = {
-    "nothing to go by": (lambda db: db.schedule("s", queue="q"), ConfigurationError, "not none"),
-    "cron and every": (
-        lambda db: db.schedule("s", queue="q", cron="* * * * *", every=hours(1)),
-        ConfigurationError,
-        "not cron and every",
-    ),
-    "four fields": (lambda db: db.schedule("s", queue="q", cron="* * * *"), ConfigurationError, "has 4 fields, not 5"),
-    "six fields": (lambda db: db.schedule("s", queue="q", cron="0 * * * * *"), ConfigurationError, "has 6 fields"),
-    "no minute": (lambda db: db.schedule("s", queue="q", cron="61 * * * *"), ConfigurationError, "bad minute"),
-    "no day": (lambda db: db.schedule("s", queue="q", cron="0 0 31 2 *"), ConfigurationError, "bad day-of-month"),
-    "no text": (lambda db: db.schedule("s", queue="q", cron=5), ConfigurationError, "is no cron expression"),  # type: ignore[arg-type]
-    "too long": (lambda db: db.schedule("s", queue="q", cron="9" * 9999), ConfigurationError, "is no cron expression"),
-    "no zone": (
-        lambda db: db.schedule("s", queue="q", cron="0 3 * * *", zone="Europe/Atlantis"),
-        ConfigurationError,
-        "no time zone 'Europe/Atlantis'",
-    ),
-    "half a zone": (
-        lambda db: db.schedule("s", queue="q", daily="08:00", zone="Europe"),
-        ConfigurationError,
-        "'Europe'",
-    ),
-    "a path": (lambda db: db.schedule("s", queue="q", daily="08:00", zone="../x"), ConfigurationError, "no time zone"),
-    "an interval's zone": (
-        lambda db: db.schedule("s", queue="q", every=hours(1), zone="UTC"),
-        ConfigurationError,
-        "same in all time zones",
-    ),
-    "no interval": (lambda db: db.schedule("s", queue="q", every=60), InvalidMessage, "every is a timedelta"),  # type: ignore[arg-type]
-    "a short interval": (lambda db: db.schedule("s", queue="q", every=seconds(0.5)), InvalidMessage, "below 0:00:01"),
-    "a naive start": (
-        lambda db: db.schedule("s", queue="q", every=hours(1), start=datetime(2027, 1, 1)),
-        InvalidMessage,
-        "start has no time zone",
-    ),
-    "no time": (lambda db: db.schedule("s", queue="q", daily="25:00"), ConfigurationError, "no time of the day"),
-    "seconds": (lambda db: db.schedule("s", queue="q", daily=time(8, 0, 1)), ConfigurationError, "whole minutes"),
-    "no times": (lambda db: db.schedule("s", queue="q", daily=[]), ConfigurationError, "at least one time"),
-    "a number of times": (lambda db: db.schedule("s", queue="q", daily=8), ConfigurationError, "no time for daily"),  # type: ignore[arg-type]
-    "no word": (lambda db: db.schedule("s", queue="q", every=hours(1), missed="never"), ConfigurationError, "'once'"),  # type: ignore[arg-type]
-    "a negative grace": (
-        lambda db: db.schedule("s", queue="q", every=hours(1), grace=-hours(1)),
-        InvalidMessage,
-        "grace",
-    ),
-    "no name": (
-        lambda db: db.schedule("", queue="q", every=hours(1)),
-        ConfigurationError,
-        "a schedule cannot be called",
-    ),
-    "no queue": (lambda db: db.schedule("s", queue="a b", every=hours(1)), InvalidMessage, "queue cannot be called"),
-    "no JSON": (lambda db: db.schedule("s", queue="q", every=hours(1), payload={1}), InvalidMessage, "payload"),
-    "no group": (lambda db: db.schedule("s", queue="q", every=hours(1), group=""), InvalidMessage, "group"),
-    "no priority": (lambda db: db.schedule("s", queue="q", every=hours(1), priority=99999), InvalidMessage, "priority"),
-    "our header": (
-        lambda db: db.schedule("s", queue="q", every=hours(1), headers={"tick": 1}),
-        ConfigurationError,
-        "'tick' is set by each tick",
-    ),
-    "removing no name": (lambda db: db.unschedule("a b"), ConfigurationError, "a schedule cannot be called"),
-}
-
-
-@pytest.mark.parametrize(("call", "error", "said"), BAD.values(), ids=BAD)
-def test_a_schedule_that_cannot_be_is_told_and_changes_nothing(
-    db: Database, call: Call, error: type[DuerowError], said: str
-) -> None:
-    db.schedule("s", queue="mail", cron="0 3 * * *")
-    before = db.run(db.store.schedules)
-    with pytest.raises(error, match=said):
-        call(db)
-    assert db.run(db.store.schedules) == before
-
-
-def test_a_schedule_that_would_never_tick_is_refused(db: Database) -> None:
-    with pytest.raises(ConfigurationError, match="would never tick"):
-        db.schedule("s", queue="mail", cron="0 0 */5 2 MON#5")  # February's fifth Monday is the 29th
-    assert db.schedules() == []
-
-
-def test_what_is_kept_is_text_that_any_program_can_read(db: Database) -> None:
-    db.schedule("s", queue="mail", cron="0  3 * * mon", zone="Europe/Zagreb", payload={"a": 1})
-    assert msgspec.json.decode(db.run(db.store.schedules).rows[0].definition) == {
-        "queue": "mail",
-        "kind": "json",
-        "payload": '{"a":1}',
-        "rhythm": {"cron": "0 3 * * mon", "zone": "Europe/Zagreb"},
-    }

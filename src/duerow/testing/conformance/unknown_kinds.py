@@ -1,4 +1,4 @@
-"""A consumer leaves messages of kinds that it does not know as they are, to consumers that do, and says so."""
+"""A consumer leaves messages of unknown kinds to consumers that know them, and reports that."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Invoice:
 def put(db: Database, number: int, group: str | None = None, queue: str = "mail") -> int:
     """Push an invoice, as a producer does that knows more than the consumer of plain JSON."""
     entry = Entry(queue, f"i-{number}", "Invoice", f'{{"n":{number}}}', None, None, None, group)
-    [pushed] = db.run(lambda: db.store.push([entry], "ignore"))
+    [pushed] = db.run(lambda: db.store.messages.push([entry], "ignore"))
     return pushed.id
 
 
@@ -112,7 +112,7 @@ def test_a_message_behind_an_unknown_kind_says_why_it_waits(db: Database, queue:
     odd = put(db, 1, "a")
     behind = queue.push("behind", group="a")
     assert queue.reserve() is None
-    db.run(lambda: db.store.note_consumer("here:1:w", ["mail"], JSON, "1.0"))
+    db.run(lambda: db.store.metadata.note_consumer("here:1:w", ["mail"], JSON, "1.0"))
     assert [reason.code for reason in queue.why(odd)] == ["unknown-kind"]
     [reason] = queue.why(behind.id)
     assert (reason.code, reason.by) == ("group-blocked", odd)
@@ -142,7 +142,7 @@ def test_what_is_due_next_is_told_of_known_kinds_alone(db: Database, queue: Queu
     put(db, 2, "g")
 
     def due_in(kinds: Any) -> Any:
-        return db.run(lambda: db.store.next_due(["mail"], seconds(0), kinds))
+        return db.run(lambda: db.store.messages.next_due(["mail"], seconds(0), kinds))
 
     assert due_in(None) == seconds(0)
     assert due_in({"other": JSON}) == seconds(0)
@@ -195,7 +195,7 @@ def test_a_message_that_is_buried_since_it_cannot_be_read_is_told_by_name(
     db: Database, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR, "duerow.queue")
-    [odd] = db.run(lambda: db.store.push([Entry("mail", None, "bytes", '"***"', None, None, None)], "ignore"))
+    [odd] = db.run(lambda: db.store.messages.push([Entry("mail", None, "bytes", '"***"', None, None, None)], "ignore"))
     assert queue.reserve() is None
     [line] = caplog.records
     assert line.__dict__["message_id"] == odd.id

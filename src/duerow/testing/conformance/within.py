@@ -1,4 +1,4 @@
-"""`within=`: what duerow does in the caller's transaction lives or dies with it, and the caller alone ends it."""
+"""With `within=`, duerow works in the caller's transaction, which the caller alone commits or rolls back."""
 
 from __future__ import annotations
 

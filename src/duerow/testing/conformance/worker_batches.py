@@ -1,4 +1,4 @@
-"""A handler of whole batches is given many messages at once, and each ends in its own way."""
+"""A handler of whole batches gets many messages at once, and each ends in its own way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback, fixed, limited
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)
@@ -79,7 +79,7 @@ def test_each_message_of_a_batch_ends_as_its_entry_says(shop: Workshop) -> None:
     assert left == {
         4: ("dead", 1, "no such number"),
         5: ("error", 1, "no line"),
-        6: ("error", 1, "Retry: the handler asked to try again after 1:00:00"),
+        6: ("error", 1, "Retry: the handler asked for a retry after 1:00:00"),
         7: ("error", 1, "ValueError: cannot handle it"),
         8: ("dead", 1, "enough"),
     }

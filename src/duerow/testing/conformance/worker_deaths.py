@@ -1,4 +1,4 @@
-"""What was in hand when a worker died comes back apart, so that nothing is given up for a death that it only shared."""
+"""Messages in hand when a worker died are handled apart, so that harmless ones are not given up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft, Message, fixed, limited
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 ALIVE = "alive"
 NOW = timedelta(0)
@@ -39,7 +39,7 @@ def lent(shop: Workshop) -> set[Any]:
 
 def is_apart(caplog: pytest.LogCaptureFixture) -> bool:
     """Whether a worker has said that it handles something apart."""
-    return any("handled apart" in record.getMessage() for record in caplog.records)
+    return any("each is handled alone" in record.getMessage() for record in caplog.records)
 
 
 def in_hand(subject: Message | list[Message]) -> list[Message]:
@@ -77,7 +77,7 @@ def test_what_comes_back_from_a_death_waits_until_the_handlers_that_run_have_end
 ) -> None:
     caplog.set_level(logging.INFO, "duerow.worker")
     shop.queue.push("suspect")
-    dying = eventually(shop.queue.reserve)
+    dying = eventually(lambda: shop.queue.reserve(lease=timedelta(hours=1)))
     shop.queue.push("slow")
     begun, gate = Gate(), Gate()
     order: list[str] = []
@@ -105,7 +105,7 @@ def test_a_handler_that_runs_for_longer_than_a_lease_does_not_keep_its_worker_fr
 ) -> None:
     caplog.set_level(logging.INFO, "duerow.worker")
     shop.queue.push("suspect")
-    dying = eventually(shop.queue.reserve)
+    dying = eventually(lambda: shop.queue.reserve(lease=timedelta(hours=1)))
     shop.queue.push("slow")
     begun, gate = Gate(), Gate()
     order: list[str] = []

@@ -1,4 +1,4 @@
-"""A worker leaves messages of kinds that it does not know, says so, and ends all the same."""
+"""A worker leaves messages of unknown kinds alone, reports that, and still ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from duerow import Draft, Message, fixed, limited
 from duerow.store import Entry
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Order:
 def put(shop: Workshop, *queues: str, group: str | None = None) -> None:
     """Push a message of an unknown kind into each of these queues."""
     entries = [Entry(name, None, "Invoice", "1", None, None, None, group) for name in queues]
-    shop.db.run(lambda: shop.db.store.push(entries, "ignore"))
+    shop.db.run(lambda: shop.db.store.messages.push(entries, "ignore"))
 
 
 @pytest.mark.parametrize("until", ["idle", "empty"])
@@ -96,7 +96,9 @@ def test_a_worker_of_queues_with_different_types_is_seen_to_know_in_each_what_is
 
     shop.prepare = typed
     put(shop, "mail")
-    [sms] = shop.db.run(lambda: shop.db.store.push([Entry("sms", None, "Order", "1", None, None, None)], "ignore"))
+    [sms] = shop.db.run(
+        lambda: shop.db.store.messages.push([Entry("sms", None, "Order", "1", None, None, None)], "ignore")
+    )
     shop.work(handle, "idle", names=("mail", "sms"))
     [reason] = shop.db.queue("sms").why(sms.id)
     assert reason.code == "unknown-kind"

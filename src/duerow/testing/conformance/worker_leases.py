@@ -1,4 +1,4 @@
-"""What a worker has in hand stays in hand: leases are extended whatever handlers do, and a lost one is told."""
+"""A worker keeps its messages: leases are extended whatever handlers do, and a lost lease is reported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from duerow import Draft, Message
 from duerow.errors import LeaseLost
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 from duerow.worker import lease_keeper
 from duerow.worker.attempt import Attempt, current
 

@@ -1,4 +1,4 @@
-"""One worker is active in the cluster, or so many handlers at once in all of them."""
+"""Permits limit the cluster to one active worker, or to a number of concurrent handlers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from duerow import Draft, Message, current, fixed
 from duerow.errors import LeaseLost
 from duerow.testing.clock import MovableClock
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 SOON = timedelta(milliseconds=300)
 OFTEN = 0.05
@@ -208,7 +208,7 @@ def test_a_rate_holds_for_all_singletons_together_that_take_over_from_each_other
     end(first)
     second = begin("berta")
     eventually(lambda: "berta" in at_work())
-    assert second.worker._terms.budget.room() == 0  # so that it claims nothing; who took over without that began 10
+    assert second.worker._options.budget.room() == 0  # so that it claims nothing; who took over without that began 10
     end(second)
     clock.advance(span)
     begin("cora")

@@ -1,4 +1,4 @@
-"""Handlers in processes of their own end the turns of messages as any handler does."""
+"""Handlers in child processes end turns like any other handler."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from duerow import Draft
-from duerow.testing.workshop import Workshop, eventually, gone, where
+from duerow.testing.worker_harness import Workshop, eventually, gone, where
 
 
 def test_every_message_is_handled_once_in_another_process(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duerow.testing.workshop.blocking", lambda handler: handler)  # it is a plain function
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)  # it is a plain function
     shop.queue.push_many([Draft(number) for number in range(50)])
     handler: Any = where
     shop.work(handler, "empty", processes=2, batch=10)

@@ -1,4 +1,4 @@
-"""A failed attempt is tried again as the retry policy says, which may look at the error."""
+"""A failed attempt is retried according to the retry policy, which may depend on the error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from duerow import Draft, Message, Retry, bury, by_error, fixed, limited, on, snooze
 from duerow.testing.conformance.worker_turns import WAYS
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 AT_ONCE = fixed(timedelta(0))
 

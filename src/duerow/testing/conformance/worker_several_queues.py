@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft, Message
-from duerow.testing.workshop import Gate, Workshop, eventually
+from duerow.testing.worker_harness import Gate, Workshop, eventually
 
 THREE = ("mail", "sms", "post")
 WAYS = [

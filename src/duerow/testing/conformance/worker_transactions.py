@@ -1,4 +1,4 @@
-"""A transactional handler's writes and the settlement are one transaction: both happen, once, or neither."""
+"""A transactional handler's writes and its settlement are one transaction: both happen once, or neither."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback,
 from duerow.errors import NotSupported, StoreUnavailable
 from duerow.testing.contents import payloads
 from duerow.testing.faults import fail_at, watch
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)

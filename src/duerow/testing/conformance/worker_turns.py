@@ -1,4 +1,4 @@
-"""What a worker's handler returns or raises is how the turn of its message ends, and of that message alone."""
+"""What a handler returns or raises decides how the turn of its message ends, and only that one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from duerow import Bury, Draft, Message, Move, fixed, limited
 from duerow.settlement import Settlement
-from duerow.testing.workshop import Workshop
+from duerow.testing.worker_harness import Workshop
 
 AT_ONCE = fixed(timedelta(0))
 WAYS = [
@@ -23,14 +23,14 @@ WAYS = [
 
 @pytest.mark.parametrize("terms", WAYS)
 def test_every_message_is_handled_once_and_leaves_the_queue(shop: Workshop, terms: dict[str, Any]) -> None:
-    shop.queue.push_many([Draft(number) for number in range(100)])
+    shop.queue.push_many([Draft(number) for number in range(40)])
     seen: list[int] = []
 
     async def handle(message: Message) -> None:
         seen.append(message.payload)
 
     shop.work(handle, "empty", **terms)
-    assert Counter(seen) == Counter(range(100))
+    assert Counter(seen) == Counter(range(40))
     assert shop.queue.count() == 0
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from duerow import Draft, Queue
 from duerow.errors import LeaseLost
 from duerow.settlement import Settlement, decide
-from duerow.sync.queue import Reservation
+from duerow.sync.reservation import Reservation
 from tests.crash.workload.claims import Claims
+from tests.crash.workload.environment import DONE, OUT_OF_LUCK, Setting
 from tests.crash.workload.handler import ending
 from tests.crash.workload.ledger import Ledger, Line
-from tests.crash.workload.setting import DONE, OUT_OF_LUCK, Setting
 
 IDLE = 0.02
 

@@ -1,4 +1,4 @@
-"""Where payloads are encrypted no text of theirs is kept or logged in clear, whatever goes wrong."""
+"""No part of an encrypted payload is stored or logged in clear text, whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from duerow.store import HistoryQuery
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.contents import everything
 from duerow.testing.faces import Face
-from duerow.testing.pipeline_by_hand import carry
-from duerow.testing.workshop import Workshop
+from duerow.testing.pipeline_steps import carry
+from duerow.testing.worker_harness import Workshop
 
 SECRET = "zq7-of-the-payload"  # noqa: S105 - no password
 KEY = Encryption.new_key()
@@ -73,7 +73,7 @@ def kept(db: Database) -> str:
     """All that the database holds of messages and their turns, as text."""
     rows: list[Any] = [*everything(db)]
     for name in db.queues():
-        rows += db.run(lambda name=name: db.store.history(HistoryQuery(name, limit=1_000)))  # type: ignore[misc]
+        rows += db.run(lambda name=name: db.store.history.find(HistoryQuery(name, limit=1_000)))  # type: ignore[misc]
     return "\n".join(f"{msgspec.json.encode(row, enc_hook=str)!r}" for row in rows)
 
 
@@ -225,6 +225,8 @@ def test_what_stations_get_wrong_is_kept_without_the_payload(
     db = open_database(encryption=Encryption([KEY]))
     if not db.store.capabilities.transactions:
         return  # most of these stations are refused there, which a promise of their own says
+    if station == "a predicate" and not db.store.capabilities.interactive:
+        return  # refused as well, which `join` says
     pipeline = Pipeline("p", STATIONS[station], outputs=["other"])
     db.queue("mail").push({"secret": SECRET, "list": [SECRET]})
     carry(db, pipeline, chunk=1)

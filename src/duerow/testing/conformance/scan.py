@@ -1,4 +1,4 @@
-"""Whoever goes through very many messages, or turns that are over, reads them of many queues in the order of ids."""
+"""A scan reads very many messages, or finished turns, of many queues, ordered by id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.where import parse
 
 def scanned(db: Database, **asked: Any) -> list[Record | HistoryRow]:
     """What a scan finds."""
-    return [*db.run(lambda: db.store.scan(Scan(**{"limit": 100, **asked})))]
+    return [*db.run(lambda: db.store.bulk.scan(Scan(**{"limit": 100, **asked})))]
 
 
 def test_a_scan_reads_the_messages_of_many_queues_in_the_order_of_ids_and_goes_on_behind_any(db: Database) -> None:
@@ -26,7 +26,7 @@ def test_a_scan_reads_the_messages_of_many_queues_in_the_order_of_ids_and_goes_o
     found = [
         record
         for name in ("orders", "mail")
-        for record in db.run(lambda name=name: db.store.find(Query(name, by_id=True)))  # type: ignore[misc]
+        for record in db.run(lambda name=name: db.store.messages.find(Query(name, by_id=True)))  # type: ignore[misc]
     ]
     records = sorted(found, key=lambda record: record.id)
     ids = [record.id for record in records]

@@ -1,4 +1,4 @@
-"""An operator changes messages by id, key or condition; whoever works on one is never overruled unless that is said."""
+"""An operator changes messages by id, key or condition; leased ones only with `even_if_leased`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_an_edit_that_cannot_be_carried_changes_nothing(db: Database, queue: Que
     for wrong in unfit:
         with pytest.raises(CodecError):
             queue.edit(where="payload.a = 1", **wrong)
-    with pytest.raises(ConfigurationError, match="nothing to change"):
+    with pytest.raises(ConfigurationError, match="the edit changes nothing"):
         queue.edit(where="payload.a = 1")
     with pytest.raises(ConfigurationError, match="not both"):
         queue.edit(where="payload.a = 1", payload=1, patch={})
@@ -136,7 +136,7 @@ def test_a_stopped_message_is_not_handed_out_until_it_is_rescheduled(db: Databas
     assert (message.due_at, message.status) == (None, "new")
     assert queue.pop() is None
     assert queue.contains("m-1")
-    assert db.run(lambda: db.store.next_due(["mail"], seconds(0))) is None
+    assert db.run(lambda: db.store.messages.next_due(["mail"], seconds(0))) is None
     queue.reschedule(key="m-1", delay=timedelta(0))
     assert queue.pop() is not None
 
@@ -240,7 +240,9 @@ def test_which_messages_are_meant_must_be_said_in_one_way(db: Database, queue: Q
     act, more = getattr(queue, change), CHANGES[change]
     unclear: list[dict[str, Any]] = [{}, {"id": 1, "key": "k"}, {"key": "k", "where": "id > 0"}]
     for which in (*unclear, {"id": "id > 0"}, {"id": True}, {"id": 1 << 63}):
-        with pytest.raises(ConfigurationError, match=r"an id or a key or a condition|an id is an integer"):
+        with pytest.raises(
+            ConfigurationError, match=r"exactly one of an id, a key and a condition|an id is an integer"
+        ):
             act(**which, **more)
     with pytest.raises(InvalidMessage, match="key"):
         act(key="", **more)
@@ -253,9 +255,9 @@ def test_which_messages_are_meant_must_be_said_in_one_way(db: Database, queue: Q
 def test_what_to_change_to_must_be_said_and_be_possible(db: Database, queue: Queue) -> None:
     id = queue.push("a").id
     before = everything(db)
-    with pytest.raises(ConfigurationError, match="a due time, a delay"):
+    with pytest.raises(ConfigurationError, match="exactly one of a due time"):
         queue.reschedule(id)
-    with pytest.raises(ConfigurationError, match="one of them"):
+    with pytest.raises(ConfigurationError, match="exactly one of"):
         queue.reschedule(id, due=None, delay=minutes(1))
     wrongs: list[dict[str, Any]] = [{"delay": minutes(-1)}, {"due": "soon"}, {"delay": 5}]
     for wrong in wrongs:

@@ -1,4 +1,4 @@
-"""Looking at a queue takes nothing and changes nothing."""
+"""Reads of a queue reserve nothing and change nothing."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_the_queues_of_a_database_are_those_that_have_messages(db: Database, que
 
 def test_the_time_until_the_next_message_is_due_is_known(db: Database, queue: Queue, clock: MovableClock) -> None:
     def next_due() -> object:
-        return db.run(lambda: db.store.next_due(["mail"], seconds(0)))
+        return db.run(lambda: db.store.messages.next_due(["mail"], seconds(0)))
 
     assert next_due() is None
     queue.push("later", delay=hours(1))
@@ -129,7 +129,7 @@ def test_the_time_until_the_next_message_is_known_though_the_clock_was_set_back(
     clock.advance(minutes(-1))
     assert queue.pop() is None
     clock.advance(minutes(2))
-    assert db.run(lambda: db.store.next_due(["mail"], seconds(0))) == minutes(-1)
+    assert db.run(lambda: db.store.messages.next_due(["mail"], seconds(0))) == minutes(-1)
 
 
 def test_however_many_are_asked_for_all_there_are_is_the_answer(queue: Queue) -> None:

@@ -20,7 +20,7 @@ WORK, NEXT = "work", "next"
 
 
 @dataclass(frozen=True)
-class Teller:
+class TransactionalConsumer:
     """What one process is to do.
 
     Attributes:
@@ -47,41 +47,41 @@ class Teller:
         return kill_at(self.point, self.nth) if self.point else lambda point: None
 
 
-def tell(teller: Teller) -> None:
+def consume(consumer: TransactionalConsumer) -> None:
     """Write down what is due until nothing is left."""
-    if teller.kind == "async":
-        asyncio.run(_tell_async(teller))
+    if consumer.kind == "async":
+        asyncio.run(_consume_async(consumer))
         return
-    hook = teller.hook()
-    with duerow.connect(teller.url, **teller.settings) as database:
+    hook = consumer.hook()
+    with duerow.connect(consumer.url, **consumer.settings) as database:
         watch(database, hook)
 
         def handle(message: Message, connection: Any) -> Commit:
-            connection.execute(*_written(teller, message))
+            connection.execute(*_written(consumer, message))
             hook("handler: written")
             return Commit(then=(Draft(message.payload, queue=NEXT),))
 
-        duerow.Worker(_queue(database), handle, transactional=True, batch=teller.batch, concurrency=2).run("empty")
+        duerow.Worker(_queue(database), handle, transactional=True, batch=consumer.batch, concurrency=2).run("empty")
 
 
-async def _tell_async(teller: Teller) -> None:
-    hook = teller.hook()
-    async with await aio.connect(teller.url, **teller.settings) as database:
+async def _consume_async(consumer: TransactionalConsumer) -> None:
+    hook = consumer.hook()
+    async with await aio.connect(consumer.url, **consumer.settings) as database:
         watch(database, hook)
 
         async def handle(message: Message, connection: Any) -> Commit:
-            done = connection.execute(*_written(teller, message))
+            done = connection.execute(*_written(consumer, message))
             assert isawaitable(done)
             await done
             hook("handler: written")
             return Commit(then=(Draft(message.payload, queue=NEXT),))
 
-        await aio.Worker(_queue(database), handle, transactional=True, batch=teller.batch, concurrency=2).run("empty")
+        await aio.Worker(_queue(database), handle, transactional=True, batch=consumer.batch, concurrency=2).run("empty")
 
 
 def _queue(database: Any) -> Any:
     return database.queue(WORK, lease=LEASE, retry=duerow.fixed(timedelta(0)))
 
 
-def _written(teller: Teller, message: Message) -> tuple[Any, dict[str, int]]:
-    return text(f"INSERT INTO {teller.table} VALUES (:number)"), {"number": message.payload}
+def _written(consumer: TransactionalConsumer, message: Message) -> tuple[Any, dict[str, int]]:
+    return text(f"INSERT INTO {consumer.table} VALUES (:number)"), {"number": message.payload}

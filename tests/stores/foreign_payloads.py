@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 import duerow
+from duerow import Draft
 from duerow.testing.conformance.fixtures import Place
 
-Write = Callable[[str], None]
-"""Puts a text where the only message's payload is, without duerow."""
+Write = Callable[[str, int], None]
+"""Puts a text where the payload of a message is, given its id, without duerow."""
 
 NUMBERS = [
     *(
@@ -60,32 +61,32 @@ QUESTIONS = [
 def test_no_payload_makes_a_search_fail(place: Place, write: Write, question: str) -> None:
     with duerow.connect(place.url, migrate=True, **place.settings) as database:
         queue = database.queue("mail")
-        queue.push({"a": 1})
-        for document in DOCUMENTS:
-            write(document)
-            held = len(queue.find(question)) + len(queue.find(f"not ({question})"))
-            assert held == 1, document
-            assert queue.count(question) + queue.count(f"not ({question})") == 1, document
+        ids = [one.id for one in queue.push_many([Draft({"a": 1})] * len(DOCUMENTS))]
+        for id, document in zip(ids, DOCUMENTS, strict=True):
+            write(document, id)
+        held = [message.id for asked in (question, f"not ({question})") for message in queue.find(asked)]
+        assert sorted(held) == ids
+        assert queue.count(question) + queue.count(f"not ({question})") == len(ids)
 
 
 def test_no_payload_makes_a_count_by_its_values_fail(place: Place, write: Write) -> None:
     with duerow.connect(place.url, migrate=True, **place.settings) as database:
         queue = database.queue("mail")
-        queue.push({"a": 1})
+        id = queue.push({"a": 1}).id
         for document in DOCUMENTS:
-            write(document)
+            write(document, id)
             assert sum(number for _, number in queue.count(by="payload.a").items()) == 1, document
 
 
 def test_a_number_that_no_float_can_hold_compares_with_nothing(place: Place, write: Write) -> None:
     with duerow.connect(place.url, migrate=True, **place.settings) as database:
         queue = database.queue("mail")
-        queue.push({"a": 1})
+        id = queue.push({"a": 1}).id
         for number, questions in (("1e400", ["payload.a > 5", "payload.a < 5"]), ("-1e400", ["payload.a < 0"])):
-            write(f'{{"a": {number}}}')
+            write(f'{{"a": {number}}}', id)
             assert [queue.count(question) for question in questions] == [0] * len(questions)
             assert queue.count("payload.a is not null") == 1
-        write('{"a": 1E+5}')
+        write('{"a": 1E+5}', id)
         assert queue.count("payload.a = 100000") == 1
-        write('{"a": 12345678901234567890}')
+        write('{"a": 12345678901234567890}', id)
         assert queue.count("payload.a > 12345678901234500000.0") == 1

@@ -1,4 +1,4 @@
-"""A worker that is asked to stop leaves nothing half done, in a bounded time."""
+"""A worker that is told to stop leaves nothing half done, and ends within a bounded time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from duerow import Draft, Message, current
 from duerow.errors import TimedOut
-from duerow.testing.workshop import Gate, Workshop
+from duerow.testing.worker_harness import Gate, Workshop
 from duerow.worker.attempt import Attempt
 
 

@@ -1,7 +1,7 @@
-"""Both kinds of workers under one set of tests: handlers are written once, as coroutines that only wait for gates.
+"""Both kinds of workers under one set of tests: handlers are written once, as coroutines that wait for gates.
 
-The async worker awaits such a handler. For the blocking one it is run to its end in the handler's thread, where a
-gate blocks. Whatever a test checks it reads through a blocking handle of its own.
+The async worker awaits such a handler. The blocking worker runs it to its end in the handler's thread, where a gate
+blocks. A test reads what it checks through a blocking handle of its own.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from duerow.aio.worker import Worker as AsyncWorker
 from duerow.sync.worker import Worker
 
 PATIENCE = 60.0
-"""Seconds after which a test that waits for something gives up; no test is right because of them."""
+"""Seconds after which a waiting test gives up; no test relies on this time."""
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
-"""What handles a message or, asked so, a whole batch; a transactional one is given a connection as well."""
+"""Handles a message or a whole batch; a transactional one gets a connection as well."""
 
 
 class Gate:
-    """Something that handlers wait for, and that they can open for the test."""
+    """What handlers wait for until a test opens it, or the other way round."""
 
     def __init__(self) -> None:
         self._opened = threading.Event()
 
     def open(self) -> None:
-        """Let all through, now and later."""
+        """Let everything through, now and later."""
         self._opened.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for so long at most; return whether it was opened."""
+        """Wait at most this long; return whether it was opened."""
         return self._opened.wait(seconds)
 
     def block(self) -> None:
@@ -47,7 +47,7 @@ class Gate:
             raise AssertionError("nobody opened the gate")
 
     async def passed(self) -> None:
-        """Wait, in a thread by blocking it, in a loop without blocking it."""
+        """Wait: in a thread by blocking it, in an event loop without."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -58,7 +58,7 @@ class Gate:
 
 
 def eventually(holds: Callable[[], Any]) -> Any:
-    """Look again and again until something holds; return what it gave."""
+    """Call a function until it returns something true; return that."""
     deadline = time.monotonic() + PATIENCE
     while not (found := holds()):
         assert time.monotonic() < deadline, "it never came to hold"
@@ -67,28 +67,28 @@ def eventually(holds: Callable[[], Any]) -> Any:
 
 
 class Running(Protocol):
-    """A worker at work in a thread of its own."""
+    """A worker that runs in a thread of its own."""
 
     def stop(self) -> None:
         """Ask it to stop."""
         ...
 
     def join(self) -> None:
-        """Wait for its end; raise what it ended with."""
+        """Wait until it ends; raise its exception."""
         ...
 
 
 @dataclass
 class Workshop:
-    """A queue, and workers of one kind for it.
+    """A queue, and workers of one kind that work on it.
 
     Attributes:
         kind: "async" for workers with tasks; all others have threads.
-        url, settings: what `connect` is given, by the worker and by the test.
+        url, settings: the arguments of `connect`, for the worker and for the test.
         db, queue: the test's own blocking handle.
-        worker: the worker that has worked last in this thread.
-        workers_url: what the worker's `connect` is given instead, if it is to be told apart.
-        prepare: called with the worker's own database before it begins; tests break it there.
+        worker: the worker that ran last in this thread.
+        workers_url: another URL for the worker's `connect`, to tell its connections apart.
+        prepare: called with the worker's database before it starts, so that a test can break it.
     """
 
     kind: str
@@ -116,13 +116,13 @@ class Workshop:
         queue: dict[str, Any] | None = None,
         **terms: Any,
     ) -> None:
-        """Let a worker work in this thread until it is done.
+        """Run a worker in this thread until it ends.
 
         Args:
-            handler: for all messages, or one for each queue by its name.
+            handler: the handler of all messages, or one for each queue by name.
             until: as `Worker.run`.
-            queue: what the worker's handles of its queues are made with.
-            terms: what the worker is made with; besides `names`, the queues that it works on if not on "mail" alone.
+            queue: arguments for the handles of the worker's queues.
+            terms: arguments for the worker, and `names`: the queues that it works on, by default only "mail".
         """
         made = self._make(handler, queue or {}, terms)
         try:
@@ -138,14 +138,14 @@ class Workshop:
         queue: dict[str, Any] | None = None,
         **terms: Any,
     ) -> Running:
-        """Let a worker work in a thread of its own; as `work` otherwise."""
+        """Run a worker in a thread of its own; otherwise like `work`."""
         made = self._make(handler, queue or {}, terms)
         made.begin(until)
         self._started.append(made)
         return made
 
     def close(self) -> None:
-        """Stop what still runs."""
+        """Stop the workers that still run."""
         for running in self._started:
             running.stop()
             running.stop()
@@ -231,7 +231,7 @@ class _Async(_InThread):
 
 
 def blocking(handler: Handler) -> Callable[..., Any]:
-    """Return a plain function that runs the coroutine to its end."""
+    """Return a plain function that runs the coroutine function to its end."""
 
     def call(*subject: Any) -> Any:
         running: Awaitable[Any] = handler(*subject)
@@ -245,7 +245,7 @@ def blocking(handler: Handler) -> Callable[..., Any]:
 
 
 def where(message: Message) -> Move:
-    """Handle a message in any process: send on which it was, and whether that was a worker's own."""
+    """Handle a message in any process, and push the number of that process."""
     child = multiprocessing.parent_process() is not None
     return Move("done", {"n": message.payload, "pid": os.getpid(), "child": child, "asks": current() is None})
 

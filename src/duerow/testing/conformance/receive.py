@@ -1,4 +1,4 @@
-"""What comes from another database arrives as it was there, and once, under the name that it is noted under."""
+"""Messages of another database are imported as they were, and exactly once under each name."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ def named(those: Sequence[Record | HistoryRow], prefix: str = "") -> list[Arriva
 
 def receive(db: Database, arrivals: list[Arrival], final: bool = False) -> list[Reception]:
     """Let them arrive, and turns be kept for a week after they finished."""
-    return db.run(lambda: db.store.receive(arrivals, WEEK, final))
+    return db.run(lambda: db.store.bulk.receive(arrivals, WEEK, final))
 
 
 def kept(db: Database) -> list[HistoryRow]:
     """All turns that are kept, in the order of their ids."""
-    return [one for one in db.run(lambda: db.store.scan(Scan(past=True))) if isinstance(one, HistoryRow)]
+    return [one for one in db.run(lambda: db.store.bulk.scan(Scan(past=True))) if isinstance(one, HistoryRow)]
 
 
 def test_what_comes_from_another_database_is_as_it_was_and_comes_once(db: Database, clock: MovableClock) -> None:
@@ -162,7 +162,7 @@ def test_what_is_cut_off_while_it_arrives_has_not_come(db: Database) -> None:
 
     def cut_off() -> Plan[None]:
         yield BEGIN
-        yield from db.store.receive(arrivals, WEEK)
+        yield from db.store.bulk.receive(arrivals, WEEK)
         raise OSError("cut off")
 
     with pytest.raises(OSError, match="cut off"):

@@ -1,10 +1,10 @@
-"""Say what was pushed: a message like this one.
+"""Assertions about messages: one like this was pushed, or none was.
 
     assert_pushed(mail, like({"to": "ana"}, key="welcome-ana"))
     assert await mail.find() == [like({"to": "ana"}), like({"to": "bo"}, delay=hours(1))]
 
-`like` equals every message that has what it names, and does not look at the rest. So it can stand wherever messages
-are compared: in lists that `find`, `peek` or `pop_many` gave, of both faces, and with what `drain` returned.
+`like` equals every message that has the values it names, and ignores the other fields. Compare it with any message: in
+lists from `find`, `peek` or `pop_many` of either face, and in what `drain` returned.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from duerow import Queue
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, Scalar
 
 _LEFT_OUT: Final[Any] = object()
 
 MOST_SHOWN: Final = 20
-"""Messages that a failure lists."""
+"""The most messages that a failure lists."""
 
 
 class like:
-    """Equals every message that has what is given here.
+    """Equals every message that has these values.
 
     Args:
-        payload: its payload; may hold such as `unittest.mock.ANY`.
+        payload: its payload, which may contain `unittest.mock.ANY`.
         queue: the name of its queue.
         kind: the name of its payload's type.
         key: its key; None: it has none.
-        headers: headers that it has among others, with their values.
+        headers: headers that it has, possibly among others.
         due: when it was first due.
         delay: how long after it was pushed it was first due.
         status: "new", "error", "done" or "dead".
-        attempts: how often it was handed out.
+        attempts: how many times it has been handed out.
     """
 
     __hash__ = None  # type: ignore[assignment]  # like a list: equal to what it may be equal to
@@ -81,12 +81,12 @@ class like:
 def assert_pushed(
     where: Queue[Any] | Iterable[Message[Any]], wanted: like, *, times: int | None = None
 ) -> Message[Any]:
-    """Return the first message that is wanted; raise AssertionError, with all that are there, if there is none.
+    """Return the first matching message; raise AssertionError, which lists the messages, if there is none.
 
     Args:
-        where: a queue, or messages: `await queue.find()` for one of `duerow.aio`.
-        wanted: what it is like.
-        times: exactly so many of them; default: at least one.
+        where: a queue, or messages; for a queue of `duerow.aio`, pass `await queue.find()`.
+        wanted: the message to look for.
+        times: how many there must be; default: at least one.
     """
     found = _messages(where)
     matching = [message for message in found if wanted == message]
@@ -97,7 +97,7 @@ def assert_pushed(
 
 
 def assert_not_pushed(where: Queue[Any] | Iterable[Message[Any]], unwanted: like | None = None) -> None:
-    """Raise AssertionError if there is a message like that; or any at all, if none is given."""
+    """Raise AssertionError if there is a message like `unwanted`, or any message if that is not given."""
     found = _messages(where)
     matching = [message for message in found if unwanted is None or unwanted == message]
     if matching:
@@ -120,7 +120,9 @@ def _messages(where: Queue[Any] | Iterable[Message[Any]]) -> list[Message[Any]]:
     if isinstance(where, Queue):
         return _all(where)
     if not isinstance(where, Iterable):
-        raise ConfigurationError(f"say a queue of duerow or messages, such as `await queue.find()`, not {where!r:.80}")
+        raise ConfigurationError(
+            f"give a queue of duerow or messages, such as `await queue.find()`, not {shown(where)}"
+        )
     return list(where)
 
 
@@ -136,9 +138,9 @@ def _listed(messages: list[Message[Any]]) -> str:
     if not messages:
         return "among no messages"
     lines = [
-        f"  {message.queue} {message.id}: {message.payload!r:.200}"
+        f"  {message.queue} {message.id}: {shown(message.payload, 200)}"
         + (f", key {message.key!r}" if message.key is not None else "")
-        + (f", headers {dict(message.headers)!r:.120}" if message.headers else "")
+        + (f", headers {shown(dict(message.headers))}" if message.headers else "")
         + f", {message.status}, first due {message.first_due_at:%Y-%m-%d %H:%M:%S.%f}"
         for message in messages[:MOST_SHOWN]
     ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duerow import Draft, aio
-from duerow.stores.sql.connections import aio as awaited
+from duerow.stores.sql.connections.aio.raw import Raw
 from duerow.testing.conformance.fixtures import Place
 
 
@@ -22,17 +22,17 @@ class Cancelling:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, during: bool) -> None:
         self.during, self.at, self.steps = during, -1, 0
         self.committed: list[asyncio.Task[Any] | None] = []
-        carry_out, commit = awaited.Raw.__call__, awaited.Raw.commit
+        carry_out, commit = Raw.__call__, Raw.commit
 
-        async def watched(raw: awaited.Raw, step: Any) -> Any:
+        async def watched(raw: Raw, step: Any) -> Any:
             return await self._carried_out(carry_out(raw, step))
 
-        async def watched_commit(raw: awaited.Raw) -> None:
+        async def watched_commit(raw: Raw) -> None:
             await self._carried_out(commit(raw), during=False)
             self.committed.append(asyncio.current_task())
 
-        monkeypatch.setattr(awaited.Raw, "__call__", watched)
-        monkeypatch.setattr(awaited.Raw, "commit", watched_commit)
+        monkeypatch.setattr(Raw, "__call__", watched)
+        monkeypatch.setattr(Raw, "commit", watched_commit)
 
     async def _carried_out(self, step: Any, during: bool = True) -> Any:
         ours = self.steps == self.at

@@ -1,4 +1,4 @@
-"""Carry messages through a pipeline by hand, one claim after the other: no threads, no waiting, either face."""
+"""Move messages through a pipeline step by step, on either face, without threads or waiting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.store import Refused
 
 
 def carry(db: Database, pipeline: Pipeline, chunk: int = 100) -> list[Refused]:
-    """Hand out whatever is due in the stations, in turn, until nothing is; return the settlements that were refused."""
+    """Handle what is due in all stations until nothing is; return the refused settlements."""
     refused: list[Refused] = []
     busy = True
     while busy:

@@ -1,4 +1,4 @@
-"""Processes that open a handle, fork, and go on: python -m tests.stores.forking SCENARIO FACE URL SETTINGS.
+"""Processes that open a handle, fork, and go on: python -m tests.stores.fork_scenarios SCENARIO FACE URL SETTINGS.
 
 Run as a program of its own, since a fork of the tests' process would take their threads' locks along. A child that does
 not come to its end is ended by an alarm.
@@ -209,7 +209,7 @@ def as_of_a_thread(database: Any) -> Iterator[None]:
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with database.store.floors._lock, attempt._telling:
+        with database.store.context.floors._lock, attempt._telling:
             held.set()
             over.wait(60)
 

@@ -1,4 +1,4 @@
-"""Pipelines are kept for others to see, and a new definition leaves no message where nobody works any more."""
+"""Declared pipelines are visible to other programs, and a new definition strands no message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.errors import ConfigurationError
 from duerow.store import StoredPipeline
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.contents import everything, payloads
-from duerow.testing.pipeline_by_hand import carry
+from duerow.testing.pipeline_steps import carry
 
 
 def same(message: Any) -> Any:
@@ -42,13 +42,13 @@ def test_pipelines_that_were_declared_are_there_for_others_to_see(db: Database) 
 
 def test_a_definition_that_was_changed_meanwhile_is_not_written_over(db: Database) -> None:
     def put(version: int | None, after: StoredPipeline | None) -> bool:
-        return db.run(lambda: db.store.set_pipeline("p", version, after))
+        return db.run(lambda: db.store.metadata.set_pipeline("p", version, after))
 
     first, second = StoredPipeline("p", '{"a":1}', 1), StoredPipeline("p", "[]", 2)
     assert [put(1, first), put(None, first), put(None, second), put(2, second)] == [False, True, False, False]
-    assert db.run(lambda: db.store.pipelines("p")) == [first]
-    assert [put(1, second), put(1, None), db.run(db.store.pipelines)] == [True, False, [second]]
-    assert [put(2, None), put(2, None), db.run(db.store.pipelines)] == [True, False, []]
+    assert db.run(lambda: db.store.metadata.pipelines("p")) == [first]
+    assert [put(1, second), put(1, None), db.run(db.store.metadata.pipelines)] == [True, False, [second]]
+    assert [put(2, None), put(2, None), db.run(db.store.metadata.pipelines)] == [True, False, []]
 
 
 def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_somewhere(
@@ -63,7 +63,9 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     clock.advance(minutes(2))
     (leased,) = check.reserve_many(1)
     before = everything(db)
-    with pytest.raises(ConfigurationError, match="no station 'check' any more, and 5 messages are under way"):
+    with pytest.raises(
+        ConfigurationError, match="no longer has station 'check', and its queue 'check' still has 5 messages under way"
+    ):
         db.declare_pipeline(orders("price"))
     wrong: list[tuple[Any, str]] = [
         ("check", "rehome is a mapping such as"),
@@ -93,7 +95,7 @@ def test_messages_that_cannot_go_where_they_should_keep_the_old_definition(db: D
     with pytest.raises(ConfigurationError, match="of 'check' cannot be rehomed: queue 'end' has a live message"):
         db.declare_pipeline(orders(), rehome={"check": "end"})
     db.queue("check").reschedule(key="k", due=None)
-    with pytest.raises(ConfigurationError, match="1 messages of 'check' are stopped"):
+    with pytest.raises(ConfigurationError, match="'check' has 1 stopped message"):
         db.declare_pipeline(orders(), rehome={"check": "end"})
     assert [graph.queues for graph in db.pipelines()] == [["in", "check", "end"]]
 
@@ -107,7 +109,7 @@ def test_a_join_with_sets_that_are_not_whole_cannot_be_removed(db: Database) -> 
     db.queue("pair").push_many([Draft("a"), Draft("b"), Draft("b")])
     carry(db, Pipeline("orders", [join], outputs=["end"]))
     after = orders()
-    with pytest.raises(ConfigurationError, match=r"any more, and 1 messages are under way in its queue 'pair/sets'"):
+    with pytest.raises(ConfigurationError, match=r"its queue 'pair/sets' still has 1 message under way"):
         db.declare_pipeline(after)
     with pytest.raises(ConfigurationError, match="the sets of a join cannot be rehomed"):
         db.declare_pipeline(after, rehome={"pair/sets": "in"})
@@ -117,6 +119,6 @@ def test_a_join_with_sets_that_are_not_whole_cannot_be_removed(db: Database) -> 
 
 
 def test_a_pipeline_that_another_version_wrote_differently_is_told_by_name(db: Database) -> None:
-    db.run(lambda: db.store.set_pipeline("p", None, StoredPipeline("p", '{"name":5}', 1)))
+    db.run(lambda: db.store.metadata.set_pipeline("p", None, StoredPipeline("p", '{"name":5}', 1)))
     with pytest.raises(ConfigurationError, match="pipeline 'p' cannot be read by this version"):
         db.pipelines()

@@ -37,7 +37,7 @@ def test_how_a_queue_stands_and_why_a_row_is_not_running(queue: Any, add: Any, c
     assert {id: [reason.code for reason in queue.why(id)] for id in expected} == {
         id: [code] for id, code in expected.items()
     }
-    assert "given up after 1 attempts: no line" in queue.why(failed)[0].text
+    assert "given up after 1 attempt: no line" in queue.why(failed)[0].text
     assert queue.why(leased)[0].by == third.message.leased_by
     with pytest.raises(InvalidMessage, match=r"mail\.sending has no row with id 999999"):
         queue.why(999_999)
@@ -62,7 +62,7 @@ def test_rows_are_found_and_counted_by_their_own_columns_a_page_at_a_time(queue:
 
 def test_a_count_says_when_it_ended_at_the_cap(queue: Any, add: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     module = type(getattr(queue, "_wrapped", queue)).__module__
-    monkeypatch.setattr(f"{module}.CAP", 2)
+    monkeypatch.setattr(f"{module}_edits.CAP", 2)
     add(*range(4))
     assert (str(queue.count()), queue.count(exact=True)) == ("2+", 4)
     stands = queue.stats()
@@ -96,9 +96,9 @@ def test_changes_spare_what_is_leased_and_end_it_when_told_to(
     ]
     for wrong in ({}, {"id": 1, "where": Mail.id > 0}):
         conditions = [wrong.pop("where")] if "where" in wrong else []
-        with pytest.raises(ConfigurationError, match="say which rows"):
+        with pytest.raises(ConfigurationError, match="give either id="):
             queue.requeue(*conditions, **wrong)
-    with pytest.raises(ConfigurationError, match="takes due or delay"):
+    with pytest.raises(ConfigurationError, match="takes either due or delay"):
         queue.reschedule(id=dead)
 
 

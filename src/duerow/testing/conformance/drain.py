@@ -1,4 +1,4 @@
-"""A queue that is being drained takes no new messages; what is under way arrives, and nothing is lost."""
+"""A draining queue accepts no new messages; messages in progress still arrive, and nothing is lost."""
 
 from __future__ import annotations
 

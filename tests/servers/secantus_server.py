@@ -1,0 +1,48 @@
+"""SecantusDB with one user from the start: `python secantus_server.py PORT FOLDER SECRET REPLICA_SET [FLAG]`.
+
+Its own command makes users only while it lets everybody in. SECRET is a file with the user's password; an empty
+REPLICA_SET is a standalone server.
+"""
+
+import signal
+import sys
+from pathlib import Path
+
+from secantus.auth import SCRAM_SHA_256, derive_credentials
+from secantus.server import SecantusDBServer
+
+USER = "duerow"
+"""Root of the server, known in this database."""
+
+ROUNDS = 4_096
+"""Of the key derivation, for each connection on both sides: as few as drivers accept, since the password is random."""
+
+
+def main(port: str, folder: str, secret: str, replica_set: str, *flags: str) -> None:
+    """Serve until a signal."""
+    sys.setrecursionlimit(10_000)  # it copies a document level by level, and tests have some that are nested deep
+    server = SecantusDBServer(
+        host="127.0.0.1",
+        port=int(port),
+        storage_path=folder,
+        require_auth=True,
+        replica_set_name=replica_set or None,
+        enable_test_commands="--enable-test-commands" in flags,
+    )
+    password = Path(secret).read_text()
+    user = {
+        "_id": f"admin.{USER}",
+        "user": USER,
+        "db": "admin",
+        "credentials": derive_credentials(password, iterations=ROUNDS).to_doc(),
+        "roles": [{"role": "root", "db": "admin"}],
+        "mechanisms": [SCRAM_SHA_256],
+    }
+    server.storage.add_user("admin", USER, user)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(server.stop()))
+    server.start()
+    server.wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
