@@ -12,12 +12,12 @@ DEMO_ARGS := $(if $(FLIGHTS),--flights $(FLIGHTS)) $(if $(DB),--db $(DB)) $(if $
 ARGS ?=
 SIZE ?= full
 
-# A process more than there are cores, since some wait; each has servers of its own, so one alone where a server is given.
-PROCESSES := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+# More processes than cores, since most wait for their servers; each has its own, so one alone where a server is given.
+PROCESSES := $(shell n=$$(nproc); echo $$((n < 5 ? n + 3 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo example test soak lint types docs bench mutate lock clean java servers
+.PHONY: help demo example test soak lint types docs bench screenshots mutate model wheel changelog lock clean java servers
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -40,6 +40,8 @@ lint: .venv/dev.stamp ## Check form, types, and that generated code is current
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
+	$(RUN) -m mypy --strict --config-file= tests/release/outside.py
+	$(RUN) -m pyright --pythonpath .venv/bin/python tests/release/outside.py
 	$(RUN) tools/generate_sync.py --check
 
 types: .venv/dev.stamp ## Check types alone
@@ -52,8 +54,20 @@ docs: .venv/dev.stamp ## Build the documentation into site/
 bench: .venv/dev.stamp java ## Measure against plain SQL on the same server (SIZE=smoke|full)
 	$(RUN) -m bench --size $(SIZE) $(ARGS)
 
-mutate: .venv/dev.stamp ## Break a store on purpose in ten ways: the tests must notice each
+screenshots: .venv/dev.stamp ## Draw every page of the dashboard for the documentation (ARGS="overview queue")
+	$(RUN) -m tools.screenshots $(ARGS)
+
+mutate: .venv/dev.stamp ## Break the stores on purpose, one mistake at a time: the tests must notice each
 	$(RUN) -m tests.mutations $(ARGS)
+
+model: .venv/dev.stamp ## Explore the models of the protocol with Spin, which is fetched if missing (SIZE=full ARGS="groups --story")
+	$(RUN) -m model $(if $(filter command line environment,$(origin SIZE)),--size $(SIZE)) $(ARGS)
+
+wheel: .venv/dev.stamp ## Build the wheel, install it for each Python found here, and run the README's examples
+	$(RUN) -m tools.wheel_check $(ARGS)
+
+changelog: .venv/dev.stamp ## Gather changelog.d/ under the version of pyproject.toml, before a release
+	$(RUN) -m towncrier build --yes --version "$$($(RUN) -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])')"
 
 lock: .venv/dev.stamp ## Choose versions anew and write requirements/*.txt with their hashes (ARGS=--upgrade)
 	$(RUN) tools/lock.py $(ARGS)

@@ -49,8 +49,8 @@ ROWS = (
         "mysql",
         "MySQL 8.0.19 and later",
         "mysql://user@host/base",
-        "idle workers poll; no server comes with the tests, `DUEROW_TEST_MYSQL_URL` names one",
-        unless_run="all, when last run by hand: on MySQL 9.7",
+        "idle workers poll; the tests need a server of your own, named by `DUEROW_TEST_MYSQL_URL`",
+        unless_run="all, in the last manual run, on MySQL 9.7",
     ),
     Row(
         "mongodb",
@@ -90,7 +90,7 @@ def kept(family: dict[str, Any], unless_run: str = "") -> str:
         return unless_run or "not run"
     broken = [("broken", len(family["promises"]["failed"]))]
     unkept = [*broken, ("never kept there", len(family["never"])), ("not shown yet", len(family["not_yet"]))]
-    unkept.append(("tried by `make soak` alone", len(family["left_to_soak"])))
+    unkept.append(("tested only by `make soak`", len(family["left_to_soak"])))
     said = " and ".join(f"{number} ({word})" for word, number in unkept if number)
     return f"all but {said}" if said else "all"
 
