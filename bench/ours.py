@@ -120,12 +120,12 @@ def look_at_stats(url: str, times: int) -> Prepared[list[float]]:
 def count_for_an_hour(url: str, processes: int) -> None:
     """Write what so many processes would have counted in each minute of the last hour."""
     with duerow.connect(url) as db:
-        now = db.run(lambda: db.store.counters(QUEUE)).now.replace(second=0, microsecond=0)
+        now = db.run(lambda: db.store.counters.read(QUEUE)).now.replace(second=0, microsecond=0)
         spread = histogram.written({8_100 + bucket: 1 + bucket for bucket in range(40)})
         totals = Totals(done=820, failed=3, dead=1)
         for process in range(processes):
             rows = [Counted(QUEUE, now - timedelta(minutes=n), totals, spread, spread) for n in range(60)]
-            db.run(lambda name=f"host:{process}", rows=rows: db.store.note_counts(name, rows))  # type: ignore[misc]
+            db.run(lambda name=f"host:{process}", rows=rows: db.store.counters.note_counts(name, rows))  # type: ignore[misc]
 
 
 def drain_singly(url: str) -> Prepared[list[int]]:

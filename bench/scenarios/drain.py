@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from bench import by_hand, ours, side_by_side
+from bench import floor_runs, interleaved, ours
 from bench.context import Context
 from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase
 from bench.floor import open_floor
@@ -42,7 +42,7 @@ def batches(context: Context) -> list[Result]:
 def _batches(context: Context, processes: int, adapters: dict[str, tuple[Peer, str]]) -> list[Result]:
     size = context.size
     contestants = {
-        "floor": drained(context.postgresql, by_hand.drain, size.drain, processes),
+        "floor": drained(context.postgresql, floor_runs.drain, size.drain, processes),
         "duerow": drained(context.postgresql, ours.drain, size.drain, processes),
     }
     for name, (peer, url) in adapters.items():
@@ -62,12 +62,12 @@ def singly(context: Context) -> list[Result]:
     """One message a transaction: lease, commit, settle, commit."""
     size = context.size
     contestants = {
-        "floor": drained(context.postgresql, by_hand.drain_singly, size.singly),
+        "floor": drained(context.postgresql, floor_runs.drain_singly, size.singly),
         "duerow": drained(context.postgresql, ours.drain_singly, size.singly),
     }
     samples = interleave(contestants, size.rounds)
     by_turns = _settled_by_turns(context)
-    note = f"by turns in one process, blocks of {side_by_side.BLOCK}"
+    note = f"by turns in one process, blocks of {interleaved.BLOCK}"
     return [
         against("one transaction per message, worker", samples, "floor", SINGLY_BAR, note="batch=1"),
         against("one transaction per message, reserve and commit", by_turns, "floor", SINGLY_BAR, note=note),
@@ -82,7 +82,7 @@ def _settled_by_turns(context: Context) -> dict[str, list[float]]:
             floor.push_many(FLOORS_QUEUE, [payload_text(number) for number in range(context.size.singly)])
         ids += context.postgresql.waiting(FLOORS_QUEUE)
         context.postgresql.settle_down()
-        timed = together(side_by_side.settle, context.postgresql.url, context.size.singly, FLOORS_QUEUE)
+        timed = together(interleaved.settle, context.postgresql.url, context.size.singly, FLOORS_QUEUE)
         check_ids(ids, [share.ids for share in timed.results[0].values()], "one transaction per message")
         for name, share in timed.results[0].items():
             rates[name].append(share.rate)
@@ -106,7 +106,7 @@ def _beside_floor(
     lines = []
     for processes in (1, 2):
         contestants = {
-            "floor": drained(database, by_hand.drain, size.drain, processes),
+            "floor": drained(database, floor_runs.drain, size.drain, processes),
             "duerow": drained(database, ours.drain, size.drain, processes),
         }
         samples = interleave(contestants, size.rounds)
@@ -115,7 +115,7 @@ def _beside_floor(
         )
         lines.append(against(title, samples, "floor", SHARED_BAR if processes == 1 else None, note=note))
     contestants = {
-        "floor": drained(database, by_hand.drain_singly, size.singly),
+        "floor": drained(database, floor_runs.drain_singly, size.singly),
         "duerow": drained(database, ours.drain_singly, size.singly),
     }
     samples = interleave(contestants, size.rounds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bench import by_hand, ours, side_by_side
+from bench import floor_runs, interleaved, ours
 from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
 from bench.processes import Prepared, together
@@ -21,7 +21,7 @@ def single(context: Context) -> list[Result]:
     """Single pushes against prepared INSERTs of the same columns, each with its own commit."""
     on_postgresql = _side_by_side(context.postgresql, context.size)
     on_sqlite = _side_by_side(context.sqlite, context.size)
-    note = f"by turns in one process, blocks of {side_by_side.BLOCK}"
+    note = f"by turns in one process, blocks of {interleaved.BLOCK}"
     return [
         against("single push, own commit", on_postgresql, "floor", SINGLE_BAR, note=note),
         against("SQLite: single push", on_sqlite, "floor", None, note=note),
@@ -33,7 +33,7 @@ def _side_by_side(database: PostgresqlDatabase | SqliteDatabase, size: Size) -> 
     for _ in range(size.rounds):
         database.clear()
         database.settle_down()
-        shares = together(side_by_side.push, database.url, size.pushes).results[0]
+        shares = together(interleaved.push, database.url, size.pushes).results[0]
         check_ids(database.waiting(), [share.ids for share in shares.values()], "single pushes")
         for name, share in shares.items():
             rates[name].append(share.rate)
@@ -62,7 +62,7 @@ def _compare(database: PostgresqlDatabase | SqliteDatabase, count: int, rounds: 
 
         return run
 
-    return interleave({"floor": contestant(by_hand.push_many), "duerow": contestant(ours.push_many)}, rounds)
+    return interleave({"floor": contestant(floor_runs.push_many), "duerow": contestant(ours.push_many)}, rounds)
 
 
 def _check(answered: object, stored: list[int], count: int) -> None:

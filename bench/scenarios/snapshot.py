@@ -8,7 +8,7 @@ from statistics import median
 
 import psycopg
 
-from bench import by_hand, ours
+from bench import floor_runs, ours
 from bench.context import Context
 from bench.floor import TABLE
 from bench.processes import together
@@ -23,7 +23,7 @@ FLOOR_BAR = 0.4
 def held(context: Context) -> list[Result]:
     """Five rounds of push and drain under one snapshot, repeated; each repetition beside a floor without one."""
     size = context.size
-    floor = drained(context.postgresql, by_hand.drain, size.snapshot)
+    floor = drained(context.postgresql, floor_runs.drain, size.snapshot)
     repetitions: list[list[float]] = []
     floors: list[float] = []
     for _ in range(size.pairs):

@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-from bench import by_hand, ours
+from bench import floor_runs, ours
 from bench.context import Context
 from bench.messages import QUEUE
 from bench.processes import together
@@ -143,7 +143,7 @@ def _alone(context: Context) -> Contestant:
 def _by_hand(context: Context, processes: int) -> Contestant:
     def run() -> float:
         ids = context.postgresql.fill(context.size.spark)
-        timed = together(by_hand.move, context.postgresql.url, OUTPUT, CHUNK, processes=processes)
+        timed = together(floor_runs.move, context.postgresql.url, OUTPUT, CHUNK, processes=processes)
         check_ids(ids, timed.results, "the floor")
         check_ids(ids, [context.postgresql.waiting(OUTPUT)], "the floor")
         if left := context.postgresql.waiting(QUEUE):

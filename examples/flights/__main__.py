@@ -7,6 +7,6 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "duerow").startswith("duerow"):
         raise
-    sys.exit(f"the demo needs the module {error.name}: pip install 'duerow[demo]'")
+    sys.exit(f"the demo needs the module {error.name}; run pip install 'duerow[demo]'")
 
 main()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
@@ -20,8 +22,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 import duerow
 from duerow import Database
+from duerow.cli.help import SingleCommand
 from duerow.errors import DuerowError
-from examples.flights import ledger, producer, report, screen, totals
+from examples.flights import ledger, producer, report, screen, totals, window
 from examples.flights.ledger import FLIGHT, SMS
 from examples.flights.totals import Totals
 from examples.flights.work import LEASE, Job, is_under_way, work
@@ -39,7 +42,7 @@ ASIDE: Final = Console(stderr=True)
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(cls=SingleCommand)
 def demo(
     db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
     count: Annotated[
@@ -54,6 +57,9 @@ def demo(
     lease: Annotated[
         float, typer.Option(min=1, help="Seconds until what a killed run had taken is handed out again.")
     ] = LEASE.total_seconds(),
+    dashboard: Annotated[
+        bool | None, typer.Option(help="Serve the dashboard over the demo while it runs; default: unless --json.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the workers do.")] = False,
 ) -> None:
     """Run the flights that left New York in 2013 through queues, a pipeline on Spark and a worker.
@@ -65,7 +71,8 @@ def demo(
     _log(verbose)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        found = _run(Job(db, ALL if everything else count, timedelta(seconds=lease), not local), page)
+        job = Job(db, ALL if everything else count, timedelta(seconds=lease), not local)
+        found = _run(job, page, not as_json if dashboard is None else dashboard)
     except KeyboardInterrupt:
         ASIDE.print("[yellow]Interrupted.[/yellow] Run the same command again: it goes on from here.")
         raise typer.Exit(INTERRUPTED) from None
@@ -87,12 +94,12 @@ def main() -> None:
     app(prog_name="python -m examples.flights")
 
 
-def _run(job: Job, page: Path) -> Totals:
+def _run(job: Job, page: Path, dashboard: bool) -> Totals:
     began = time.monotonic()
     engine = ledger.open_engine(job.url)
     _make_room(engine)
     try:
-        with duerow.connect(job.url, migrate=True) as database:
+        with duerow.connect(job.url, migrate=True) as database, _window(job.url, dashboard):
             ledger.prepare(engine)
             _work(job, database, engine)
             ASIDE.print(f"[dim]Counting, after {time.monotonic() - began:.0f} s …[/dim]")
@@ -101,6 +108,22 @@ def _run(job: Job, page: Path) -> Totals:
     finally:
         engine.dispose()
     return found
+
+
+@contextmanager
+def _window(url: str, wanted: bool) -> Iterator[None]:
+    """Serve the dashboard while a block runs, and say where."""
+    if not wanted:
+        yield
+        return
+    with ExitStack() as served:
+        try:
+            address = served.enter_context(window.window(url))
+        except ImportError as error:
+            ASIDE.print(f"[dim]No dashboard: it needs {error.name}; pip install 'duerow\\[dashboard]'[/dim]")
+        else:
+            ASIDE.print(f"Watch it at [bold]{address}[/bold] while it runs", soft_wrap=True)
+        yield
 
 
 def _work(job: Job, database: Database, engine: Engine) -> None:

