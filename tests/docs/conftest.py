@@ -4,6 +4,7 @@ import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import psycopg
 import pymongo
@@ -38,12 +39,22 @@ def mariadb_address(mariadb_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def mongodb_address(mongodb_url: str) -> Iterator[str]:
-    """The address of an empty database of MongoDB for one page: host:port/name."""
-    name = f"docs_{uuid.uuid4().hex[:12]}"
+    """The address of an empty database of MongoDB for one page: host:port/name, with the user and the options."""
+    name, parts = f"docs_{uuid.uuid4().hex[:12]}", urlsplit(mongodb_url)
     with pymongo.MongoClient(mongodb_url) as client:
-        host, port = client.address or ("", 0)
-        yield f"{host}:{port}/{name}"
+        yield parts._replace(scheme="", path=f"/{name}").geturl().removeprefix("//")
         client.drop_database(name)
+
+
+@pytest.fixture
+def api_address() -> Iterator[str]:
+    """The URL of the HTTP API of an empty database for one page, with a token."""
+    from duerow.web import Account, Accounts, digest
+    from tests.web.server import serving
+
+    accounts = Accounts({"shop": Account("worker", None, {"default": digest("duerow_secret")})})
+    with serving(f"memory://{uuid.uuid4().hex}", users=accounts) as address:
+        yield address.replace("http://", "http://duerow_secret@")
 
 
 @pytest.fixture(scope="package")

@@ -1,8 +1,12 @@
 """The pages of the documentation, as the blocks that stand in them."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+
+COLUMNS = 100
+"""How wide the pages are, so that they can be read and compared in a terminal."""
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -46,3 +50,18 @@ def blocks(page: Path) -> list[Block]:
 def name(page: Path) -> str:
     """How a page is called in the names of tests."""
     return str(page.relative_to(DOCS))
+
+
+def folded(output: str) -> str:
+    """Return output as pages show it: a line that is too long for them goes on below, indented."""
+    lines = (fold(line) if len(line) > COLUMNS else [line] for line in output.splitlines())
+    return "".join(f"{part}\n" for parts in lines for part in parts)
+
+
+def fold(line: str) -> list[str]:
+    """Return a line in parts, broken at spaces and behind commas."""
+    breakable = line.replace(",", ",\v").replace("\v ", " ")
+    parts = textwrap.wrap(
+        breakable, COLUMNS, subsequent_indent="    ", break_on_hyphens=False, replace_whitespace=False
+    )
+    return [part.replace("\v", "") for part in parts]

@@ -11,8 +11,10 @@ import typer.main
 
 import duerow
 import duerow.aio
+import duerow.contrib.django
 import duerow.entity
 import duerow.spark
+import duerow.web
 from duerow.cli.application import app
 from duerow.spark.command import app as on_spark
 from examples.flights.command import app as demo
@@ -27,6 +29,8 @@ def commands(of: Any, called: str) -> dict[str, Any]:
     if not hasattr(of, "commands"):
         return {called: of}
     found = [commands(command, f"{called} {name}") for name, command in of.commands.items()]
+    if of.invoke_without_command:
+        found.append({called: of})
     return {name: command for part in found for name, command in part.items()}
 
 
@@ -60,7 +64,9 @@ def documented() -> set[int]:
 
 
 @pytest.mark.parametrize(
-    "module", [duerow, duerow.aio, duerow.entity, duerow.spark], ids=lambda module: module.__name__
+    "module",
+    [duerow, duerow.aio, duerow.contrib.django, duerow.entity, duerow.spark, duerow.web],
+    ids=lambda module: module.__name__,
 )
 def test_every_public_name_is_in_the_reference(module: Any):
     known = documented()
