@@ -12,6 +12,8 @@ import pytest
 from psycopg import sql
 
 import duerow
+from duerow.store import Committed, Turn
+from duerow.stores.sql.plans.store import SqlStore
 from duerow.testing.conformance.fixtures import Place
 from tests.plans.bulk_rows import FULL, SMALL, Crowd, insertions
 from tests.plans.explain import OnPostgresql
@@ -93,3 +95,28 @@ def test_each_operation_finds_its_rows_by_an_index_and_looks_at_no_others(
     assert examined.most <= operation.count + MARGIN, examined.busiest
     if operation.sorts is None:
         assert examined.sorts == []
+
+
+def test_the_next_of_a_group_is_found_by_its_index_even_if_statistics_promise_one_soon(postgresql_url: str) -> None:
+    place = Place(postgresql_url, {"schema": f"one_group_{uuid.uuid4().hex[:12]}"})
+    schema = place.settings["schema"]
+    with (
+        closing(psycopg.connect(postgresql_url, autocommit=True)) as connection,
+        duerow.connect(place.url, migrate=True, **place.settings) as database,
+    ):
+        try:
+            queue, others = database.queue("q"), database.queue("others")
+            others.push_many([duerow.Draft(n) for n in range(2_000)])
+            for start in range(0, 2_000, 20):  # in turns, so that the index of groups leads here and there
+                queue.push_many([duerow.Draft(n, group="only") for n in range(start, start + 20)])
+                others.push_many([duerow.Draft(n, group="only") for n in range(start, start + 20)])
+            (head,) = queue.reserve_many(1)
+            # A third of all messages are of the group: whoever reads by id expects to meet one soon.
+            connection.execute("VACUUM ANALYZE")
+            store: SqlStore = database.store  # type: ignore[assignment]
+            turn = Turn(head.receipt, Committed(), ("q", "only"))
+            examined = OnPostgresql(database).examine(store.messages.settle([turn]))
+            assert examined.indexes == {"id", "group"}
+            assert examined.most <= MARGIN, examined.busiest
+        finally:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))

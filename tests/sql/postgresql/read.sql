@@ -13,9 +13,9 @@ WHERE other.queue = :queue_in::VARCHAR AND other."group" = :group_in::VARCHAR AN
     other.id != :id_in::BIGINT
 LIMIT 1), (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = :queue_in::VARCHAR AND other."group" = :group_in::VARCHAR AND other.status IN ('new', 'error') AND
-    other.id < :id_in::BIGINT
-ORDER BY other.id
+WHERE other.queue = :queue_in::VARCHAR AND other."group" >= :group_in::VARCHAR AND other."group" <= :group_in::VARCHAR
+    AND other.status IN ('new', 'error') AND other.id < :id_in::BIGINT
+ORDER BY other."group", other.id
 LIMIT 1))
 
 -- statement: count
@@ -114,8 +114,9 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :p
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT
     other.id
 FROM duerow_message AS other
-WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
-    'error') AND other.id < duerow_message.id)) AND NOT (EXISTS (SELECT *
+WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
+    duerow_message."group" AND other.status IN ('new', 'error') AND other.id < duerow_message.id)) AND NOT (EXISTS
+    (SELECT *
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
     AND other.id != duerow_message.id))

@@ -2,18 +2,18 @@
 -- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
 SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
-    'error') AND other.id < duerow_message.id
-ORDER BY other.id
+WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
+    duerow_message."group" AND other.status IN ('new', 'error') AND other.id < duerow_message.id
+ORDER BY other."group", other.id
 LIMIT 1) AS anon_2, (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
     AND other.id != duerow_message.id
 LIMIT 1) AS anon_3, (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.status IN ('new',
-    'error') AND other.id < duerow_message.id
-ORDER BY other.id
+WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
+    duerow_message."group" AND other.status IN ('new', 'error') AND other.id < duerow_message.id
+ORDER BY other."group", other.id
 LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_4, (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
@@ -399,9 +399,9 @@ UPDATE duerow_message
 SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
 WHERE duerow_message.id = ANY (array((SELECT (SELECT other.id
 FROM duerow_message AS other
-WHERE other.queue = given.queue AND other."group" = given."group" AND other.status IN ('new', 'error') AND
-    other.leased_by IS NULL
-ORDER BY other.id
+WHERE other.queue = given.queue AND other."group" >= given."group" AND other."group" <= given."group" AND other.status
+    IN ('new', 'error') AND other.leased_by IS NULL
+ORDER BY other."group", other.id
 LIMIT 1
 FOR UPDATE) AS id
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]))

@@ -187,7 +187,7 @@ class StatementContext:
     def of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
         """The live rows of the group that is given by its queue and its name."""
         group, alive = self.dialect.live_group(rows, live(rows))
-        return rows.c.queue == given.queue, group == given.group, *alive
+        return rows.c.queue == given.queue, *self.dialect.same_group(group, given.group), *alive
 
     def lent_of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
         """The one row of a group that is lent."""

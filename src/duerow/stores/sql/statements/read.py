@@ -201,7 +201,7 @@ class ReadStatements(StatementGroup):
             other = self.message.alias("other")
             leased = exists().where(*self.context.lent_of_group(other, columns), other.c.id != columns.id)
             group = select(other.c.id).where(*self.context.of_group(other, columns)).correlate(self.message)
-            free = [self.dialect.none_below(group, other.c.id, columns.id), ~leased]
+            free = [self.dialect.none_below(group, other, columns.id), ~leased]
         due = select(*self.context.record).where(*self.context.due_rows(grouped, False), *free)
         return Statement(due.order_by(columns.due_at, columns.id).limit(self.bound("limit_in", Integer())))
 
@@ -273,7 +273,7 @@ class ReadStatements(StatementGroup):
         asked = _Asked(self.bound("queue_in", Text()), self.bound("group_in", Text()))
         lent = select(columns.id).where(*self.context.lent_of_group(other, asked), columns.id != id).limit(const(1))
         before = select(columns.id).where(*self.context.of_group(other, asked), columns.id < id)
-        before = before.order_by(columns.id).limit(const(1))
+        before = before.order_by(*self.dialect.group_order(other)).limit(const(1))
         found = func.coalesce(lent.scalar_subquery(), before.scalar_subquery())
         return Statement(select(*self.context.record).where(self.message.c.id == found), bounded=True)
 

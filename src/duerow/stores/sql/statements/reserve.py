@@ -121,7 +121,7 @@ class ReserveStatements(StatementGroup):
         other = self.message.alias("other")
         id = other.c.id
         group = select(id).where(*self.context.of_group(other, columns)).correlate(self.message)
-        before = [self.dialect.below(group, id, columns.id, held) for held in (False, True)]
+        before = [self.dialect.below(group, other, columns.id, held) for held in (False, True)]
         leased = select(id).where(*self.context.lent_of_group(other, columns), id != columns.id).limit(const(1))
         leased = leased.correlate(self.message)
         lent = [one.scalar_subquery() for one in (leased, leased.with_for_update(read=True, skip_locked=True))]
@@ -176,8 +176,8 @@ class ReserveStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             group = self.context.of_group(other, given.c)
-            first = select(other.c.id).where(*group, other.c.leased_by.is_(None)).order_by(other.c.id).limit(const(1))
-            first = first.correlate(given).with_for_update()
+            first = select(other.c.id).where(*group, other.c.leased_by.is_(None)).limit(const(1))
+            first = first.order_by(*self.dialect.group_order(other)).correlate(given).with_for_update()
             ids = select(first.scalar_subquery().label("id")).select_from(given)
             # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
             free = columns.leased_by.is_(None)

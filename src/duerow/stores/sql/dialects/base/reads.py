@@ -39,23 +39,29 @@ class Reads(Expressions):
         """Return a query for the least value of a column that follows the equal columns in an index."""
         return select(func.min(column)).where(*which)
 
-    def below(
-        self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any], held: bool
-    ) -> ColumnElement[Any]:
-        """Return the first id of a query that is below a bound of the outer row; null if there is none.
+    def same_group(self, group: ColumnElement[Any], given: ColumnElement[Any]) -> tuple[ColumnElement[bool], ...]:
+        """Return the condition for rows of a group, such that an index finds them."""
+        return (group == given,)
+
+    def group_order(self, rows: FromClause) -> tuple[ColumnElement[Any], ...]:
+        """Return what orders the rows of one group by id, such that the index that finds them has that order."""
+        return (rows.c.id,)
+
+    def below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any], held: bool) -> ColumnElement[Any]:
+        """Return the first id of a group that is below a bound of the outer row; null if there is none.
 
         Args:
-            query: the ids, without an order.
-            id: their column.
+            query: the ids of the group, without an order.
+            rows: where it reads them.
             bound: what they are compared with.
             held: whether to lock the row against changes, and skip rows that cannot be locked at once.
         """
-        first = query.where(id < bound).order_by(id).limit(const(1))
+        first = query.where(rows.c.id < bound).order_by(*self.group_order(rows)).limit(const(1))
         return (first.with_for_update(read=True, skip_locked=True) if held else first).scalar_subquery()
 
-    def none_below(self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Return whether a query has no such id."""
-        return ~query.where(id < bound).exists()
+    def none_below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return whether a group has no such id."""
+        return ~query.where(rows.c.id < bound).exists()
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
         """Return a query of a line's rows such that it follows the line's index, and locks only what it returns."""

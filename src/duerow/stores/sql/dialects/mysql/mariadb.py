@@ -12,6 +12,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Double,
+    FromClause,
     Integer,
     Select,
     SmallInteger,
@@ -104,17 +105,15 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         """Order by whether it is null first: nulls sort first, and last only in descending order."""
         return [column.desc()] if descending else [column.is_(None), column]
 
-    def below(
-        self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any], held: bool
-    ) -> ColumnElement[Any]:
+    def below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any], held: bool) -> ColumnElement[Any]:
         """Compare the very first with the bound: if that is no constant, MariaDB would read all rows from it on."""
-        first = query.order_by(id).limit(const(1))
+        first = query.order_by(*self.group_order(rows)).limit(const(1))
         first = first.with_for_update(read=True, skip_locked=True) if held else first
         return func.nullif(func.least(first.scalar_subquery(), bound), bound)
 
-    def none_below(self, query: Select[Any], id: ColumnElement[Any], bound: ColumnElement[Any]) -> ColumnElement[bool]:
+    def none_below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return the condition that there is no first, or that it is not below the bound."""
-        return self.below(query, id, bound, held=False).is_(None)
+        return self.below(query, rows, bound, held=False).is_(None)
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
         """Name the index: rows read in another order would have to be sorted, and all of them would be locked."""
