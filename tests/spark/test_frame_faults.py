@@ -24,6 +24,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, spark
 from duerow.errors import BatchRefused, StationFailed
 from duerow.pipeline.frame import Row
+from duerow.queue.audit import is_reserved
 from duerow.retry import fixed, limited
 from duerow.spark import runner
 from duerow.spark.batch import Batch, Heartbeat, still_held
@@ -307,10 +308,14 @@ def test_no_payload_passes_through_the_driver(
 ) -> None:
     pushed(db, "a", 100)
     points: set[str] = set()
+    read: set[str] = set()
     connect = runner.connect
 
     def watched(url: str, **settings: Any) -> duerow.Database:
         database = connect(url, **settings)
+        messages = database.store.messages
+        find = messages.find
+        monkeypatch.setattr(messages, "find", lambda query: (read.add(query.queue), find(query))[1])
         watch(database, lambda point: points.add(point.partition(":")[0]))
         return database
 
@@ -322,7 +327,8 @@ def test_no_payload_passes_through_the_driver(
     spark.run(Pipeline("p", stations, outputs=["c"]), place.url, session, **place.settings)
     assert db.queue("c").count() == 90
     assert points >= {"lend", "publish", "settle"}
-    assert points.isdisjoint({"held", "find", "reserve", "pop", "peek", "stage"})
+    assert points.isdisjoint({"held", "reserve", "pop", "peek", "stage"})
+    assert all(map(is_reserved, read)), "the driver reads what operators allow, and no queue of the pipeline"
 
 
 class Away:
