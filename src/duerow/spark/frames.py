@@ -31,7 +31,6 @@ from duerow.payload.encoding import UNREAD, is_quiet
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import TAKEN
 from duerow.queue import mapping
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import read, write
@@ -46,6 +45,7 @@ from duerow.spark.schema import check_fits, frame_schema, schema_of
 from duerow.spark.time_limit import TimeLimit
 from duerow.spark.write import COLUMNS, FrameWriting, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
+from duerow.store.consumer_id import new_claim
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
 from duerow.pipeline import Frame, Pipeline, Station
-from duerow.queue.consumer_id import consumer_name
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
@@ -25,6 +24,7 @@ from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import Access
+from duerow.store.consumer_id import consumer_name
 from duerow.sync.database import Database, connect
 from duerow.worker.maintenance import PRESENT
 from duerow.worker.outage import patiently

@@ -32,7 +32,6 @@ from pyspark.sql.types import StructType
 
 from duerow.conditions.model import Compare
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.spark.columns import MESSAGE, Shape, check_schema, needed
 from duerow.spark.options import SourceOptions
@@ -41,6 +40,7 @@ from duerow.spark.settle import StreamSettling, asks_to_settle, ending
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
 from duerow.spark.sink import Pushing, StagedPart, Unfit, check_fit, publish, pushing
 from duerow.store import Scan
+from duerow.store.consumer_id import new_claim
 from duerow.sync.database import Database
 
 if TYPE_CHECKING:

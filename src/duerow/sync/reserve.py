@@ -14,9 +14,9 @@ from duerow.errors import CodecError, KeyMissing, NotSupported, StoreUnavailable
 from duerow.message import Message
 from duerow.payload.encoding import sealed_of
 from duerow.queue import edits, mapping
-from duerow.queue.consumer_id import check_consumer, new_claim
 from duerow.settlement import Bury, Release, Settlement
 from duerow.store import Record
+from duerow.store.consumer_id import check_consumer, new_claim
 from duerow.sync import offload
 from duerow.sync.handle import P
 from duerow.sync.reservation import Reservation

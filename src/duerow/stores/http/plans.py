@@ -13,7 +13,6 @@ from duerow.conditions.model import Condition
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.store import (
     Change,
@@ -44,6 +43,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
+from duerow.store.consumer_id import new_claim
 from duerow.store.wire import calls
 from duerow.store.wire.calls import PROTOCOL, About
 from duerow.stores.http.requests import Requests
