@@ -6,7 +6,10 @@ from pathlib import Path
 
 STATEMENT_CONTEXT = "stores/sql/statements/context.py"
 PUSHING = "stores/sql/statements/push.py"
-TAKING = "stores/sql/statements/reserve.py"
+RESERVE = "stores/sql/statements/reserve.py"
+DUE_ROWS = "stores/sql/statements/due_rows.py"
+LEND = "stores/sql/statements/lend.py"
+GROUPS = "stores/sql/statements/groups.py"
 SETTLING = "stores/sql/statements/settle.py"
 SCHEDULING = "stores/sql/statements/schedules.py"
 RECALLING = "stores/sql/statements/history.py"
@@ -83,9 +86,9 @@ SQL = [
     Mutation("the token of a turn is not tested", SETTLING, "change_owned", ", self.context.same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
-        TAKING, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
+        DUE_ROWS, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
     ),
-    Mutation("attempts are not counted", TAKING, "_lend", "else_=const(1))", "else_=const(0))"),
+    Mutation("attempts are not counted", DUE_ROWS, "_lend", "else_=const(1))", "else_=const(0))"),
     Mutation(
         "a turn that ends leaves its lease on the message",
         STATEMENT_CONTEXT, "turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
@@ -102,12 +105,12 @@ SQL = [
     ),
     Mutation(
         "the limit of attempts is one too high",
-        TAKING, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
+        DUE_ROWS, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
     ),
     Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
     Mutation(
         "of a group nobody waits for those before it",
-        TAKING, "blockers", "id, columns.id, held)", "id, const(0), held)",
+        GROUPS, "blockers", "other, columns.id, held)", "other, const(0), held)",
     ),
     Mutation(
         "the next of a group never has its turn",
@@ -115,7 +118,7 @@ SQL = [
     ),
     Mutation(
         "a pop leaves the message in the queue",
-        TAKING, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
+        RESERVE, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
         'self.dialect.change_picked(self.message, due, which, {"token": self.message.c.token + const(1)}, answer)',
     ),
     Mutation(
@@ -155,9 +158,9 @@ SQL = [
     Mutation("of a batch the first of a group waits too", STAGING, "publish", "number > const(1)", "number > const(0)"),
     Mutation(
         "a turn that was lost in a group may still be extended",
-        TAKING, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
+        GROUPS, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
     ),
-    Mutation("what another claim holds is read too", TAKING, "leased_range", "where(ids, its, ", "where(ids, "),
+    Mutation("what another claim holds is read too", LEND, "leased_range", "where(ids, its, ", "where(ids, "),
 ]  # fmt: skip
 
 MEMORY = [
@@ -201,13 +204,13 @@ MEMORY = [
 POSTGRESQL = [
     Mutation(
         "a claim waits for what others hold",
-        TAKING, "_first_due", "with_for_update(skip_locked=True, ", "with_for_update(",
+        DUE_ROWS, "_first_due", "with_for_update(skip_locked=True, ", "with_for_update(",
     ),
     Mutation(
         "the floor passes what others hold",
         FLOOR, "claimed", "min(oldest, newest - BEHIND)", "newest - BEHIND",
     ),
-    Mutation("the floor begins at the newest that is due", TAKING, "_oldest", "func.min(", "func.max("),
+    Mutation("the floor begins at the newest that is due", DUE_ROWS, "_oldest", "func.min(", "func.max("),
     Mutation("below the floor nobody looks", FLOOR, "start", ">= LOOK_BELOW", ">= 1e9"),
     Mutation(
         "what this process writes below the floor is not seen",

@@ -129,7 +129,7 @@ class ClaimPlans(Plans):
             yield from taking.over(ids)
         if line.grouped and taking.ends:
             # Who goes before was read: the index knows also who became visible, and was lent, since then.
-            yield context.given(context.statements.reserve.take_turns, ("id",), [(id,) for id in ids])
+            yield context.given(context.statements.groups.take_turns, ("id",), [(id,) for id in ids])
         rows = yield context.given(taking.picked, ("id",), [(id,) for id in ids], taking.values)
         records = taking.read(rows, line) if rows else []
         taking.add(records, rows, line)
@@ -186,7 +186,7 @@ class ClaimPlans(Plans):
         turn: list[int] = []
         behind: dict[int, bool] = {}
         for chunk in context.chunks(sorted(rows)):
-            found = yield context.given(context.statements.reserve.blockers, ("id",), [(id,) for id in chunk])
+            found = yield context.given(context.statements.groups.blockers, ("id",), [(id,) for id in chunk])
             for id, was_lent, before, lent, *held in found:
                 if before is None and lent is None:
                     turn.append(id)
@@ -207,7 +207,7 @@ class ClaimPlans(Plans):
         if taking.history is not None:
             yield from self._history.keep_lapsed(ids, taking.history, attempts)
         yield self.context.given(
-            self.context.statements.reserve.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts}
+            self.context.statements.groups.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts}
         )
 
     def _pick(self, taking: Claim, line: PriorityLine, start: Start) -> Statement:

@@ -57,8 +57,8 @@ class LendPlans(Plans):
         taking = _Unread(
             queue,
             limit,
-            statements.reserve.lend_unread,
-            statements.reserve.lend_picked_unread,
+            statements.lend.lend_unread,
+            statements.lend.lend_picked_unread,
             self._unread,
             _groups_of_dead,
             values,
@@ -108,7 +108,7 @@ class LendPlans(Plans):
         """Read what a claim holds; see BulkStore.leased_range."""
         context = self.context
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
-        rows = yield context.step(context.statements.reserve.leased_range, values)
+        rows = yield context.step(context.statements.lend.leased_range, values)
         return [context.dialect.record(row) for row in rows]
 
     def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
@@ -116,7 +116,7 @@ class LendPlans(Plans):
         context = self.context
         found: list[MessageHeader] = []
         for chunk in context.chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
-            rows = yield context.given(context.statements.reserve.message_headers, RECEIPT, chunk, {"queue_in": queue})
+            rows = yield context.given(context.statements.lend.message_headers, RECEIPT, chunk, {"queue_in": queue})
             found += [MessageHeader(*row) for row in rows]
         return found
 
