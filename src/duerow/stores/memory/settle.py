@@ -25,7 +25,7 @@ from duerow.store import (
 )
 from duerow.stores.memory import history, join
 from duerow.stores.memory.state import State
-from duerow.stores.memory.steps import change, lent_on
+from duerow.stores.memory.steps import lent_on, merge_into_holder
 from duerow.stores.records import begun_anew, dead, due_time, settled
 
 
@@ -112,7 +112,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retent
     # Another message stands for this one from now on.
     history.ended(state, now, record, move, keep, met=True)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
-    change(state, now, held, entry, move.on_duplicate)
+    merge_into_holder(state, now, held, entry, move.on_duplicate)
     state.drop(record.id)
     return None
 
