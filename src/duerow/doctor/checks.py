@@ -86,12 +86,16 @@ def round_trip(patient: Patient) -> Work:
     except StoreUnavailable:
         raise
     except DuerowError as error:
-        what, todo = f"cannot {step}: {error}", "Grant the rights that `duerow sql --roles` prints, if that is meant"
+        what = f"cannot {step}: {error}"
+        todo = "Grant the rights that `duerow sql --roles` prints, if this user should have them"
         found.append(Finding(f"cannot-{step}", "warning", what, QUEUE, todo))
     finally:
         yield from _tidied(store)
     if not heard:
-        what = f"a push was not heard of within {HEARD_WITHIN:.0f} s: idle workers notice messages only when they poll"
+        what = (
+            f"no notification of a push arrived within {HEARD_WITHIN:.0f} s: idle workers notice messages only when "
+            "they poll"
+        )
         todo = (
             "Give workers a direct connection: a pooler in transaction mode drops notifications; or a driver that "
             "hears them, or a shorter poll="

@@ -225,8 +225,8 @@ class Station(ABC):
 
     def _too_far(self, message: Message, to: str, moved: int, max_hops: int) -> Bury:
         return Bury(
-            f"{self}, message {message.id}: it was to go on to {to!r}, but it has moved {moved} times already, "
-            f"and its pipeline has max_hops={max_hops}"
+            f"{self}, message {message.id}: it cannot move to {to!r}: it has already moved {moved} times, and "
+            f"its pipeline has max_hops={max_hops}"
         )
 
     def _move(self, message: Message, to: str, payload: Any) -> Move:

@@ -343,7 +343,7 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
 
 
 def is_async(handler: object) -> bool:
-    """Return whether calling it gives a coroutine, as far as one can tell without calling it."""
+    """Return whether a call returns a coroutine, as far as one can tell without calling."""
     return any(map(iscoroutinefunction, _called(handler)))
 
 
@@ -364,7 +364,7 @@ def check_async(handler: object, processes: int | None, awaited: bool) -> None:
 
 
 def is_generator(handler: object) -> bool:
-    """Return whether calling it gives a generator, so that nothing runs; as far as one can tell without calling it."""
+    """Return whether a call returns a generator, which runs nothing, as far as one can tell without calling."""
     return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
 
 

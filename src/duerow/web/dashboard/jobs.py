@@ -186,7 +186,7 @@ class BackgroundJobs:
             try:
                 seconds = await self._look()
             except DuerowError as error:
-                LOG.warning("the background jobs cannot be looked at: %s", error)
+                LOG.warning("cannot read the background jobs: %s", error)
                 seconds = LOOK
             if seconds:
                 with suppress(TimeoutError):
@@ -217,7 +217,7 @@ class BackgroundJobs:
         try:
             after = await self._part(reservation, said)
         except StoreUnavailable as error:
-            LOG.warning("a part of the job %r has to wait for the database: %s", said.title, error)
+            LOG.warning("job %r is waiting for the database: %s", said.title, error)
             after = None
         finally:
             keeping.cancel()

@@ -61,7 +61,7 @@ class MongoHistory(MongoPlans):
         return int(reply["n"])
 
     def _prune_staged(self, since: datetime, limit: int) -> Plan[int]:
-        """Take away what was staged but never published; each of these documents has some entries."""
+        """Delete what was staged but never published; each of these documents has several entries."""
         chosen = {"at": {"$lte": micro(since)}}
         found = yield commands.find(self.names.staged, chosen, limit=limit, shown={"count": 1})
         gone, ids = 0, []
@@ -75,7 +75,7 @@ class MongoHistory(MongoPlans):
 
 
 def _beside(place: tuple[datetime, int, int], strictly: str, at_last: str) -> dict[str, Any]:
-    """Choose turns on one side of a place in the order of history."""
+    """Return a filter for turns on one side of a place in the order of history."""
     finished_at, id_, token = micro(place[0]), Int64(place[1]), Int64(place[2])
     return {
         "$or": [

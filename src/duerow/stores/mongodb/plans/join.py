@@ -1,7 +1,7 @@
 """Gather parts into sets, and turn complete sets into messages.
 
-A set is a document. Adding a part also writes that document, so of two transactions that add parts at the same time one
-starts again, and sees the other's part.
+A set is a document. Adding a part also writes that document. So if two transactions add parts at the same time, one of
+them starts again and sees the part of the other.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Sets:
         return None
 
     def remaining(self, turns: Sequence[tuple[int, Turn]], refused: Mapping[int, Refused]) -> list[tuple[int, Turn]]:
-        """Return the turns that still have to end, with the final ends of parts."""
+        """Return the turns that are still to be settled, with the final ends of parts."""
         left: list[tuple[int, Turn]] = []
         for place, turn in turns:
             if place in refused:
@@ -190,7 +190,7 @@ class MongoJoin(MongoPlans):
                 yield commands.delete_ids(self.names.sets, [one["_id"] for one in found])
 
     def _write_set(self, place: SetPlace, known: Set) -> Any:
-        """Write the set in any case: who else writes it at the same time is told so."""
+        """Write the set even if it is unchanged, so that a concurrent writer gets a conflict."""
         queue, correlation = place
         if known.message is None and known.closed_until is None:
             return commands.delete(self.names.sets, {"_id": _id_of(place)})

@@ -147,7 +147,7 @@ class MongoMetadata(MongoPlans):
     def _compare_and_set(
         self, collection: str, name: str, version: int | None, after: dict[str, Any] | None
     ) -> Plan[bool]:
-        """Have a document as it is `after`, None: not at all, if it has this version, None: if there is none."""
+        """Replace a document by `after` (None: delete it) if it has this version (None: if there is none)."""
         if version is None:
             if (yield commands.find(collection, {"_id": name})):
                 return False
