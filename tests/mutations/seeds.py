@@ -27,6 +27,7 @@ ENDING = "stores/sql/plans/settle.py"
 CONDITIONS = "stores/sql/conditions.py"
 JOINING = "stores/sql/plans/join.py"
 SETS = "stores/memory/join.py"
+JOIN_SETS = "store/join_sets.py"
 FLOOR = "stores/sql/claim_floor.py"
 CLAIMS = "stores/sql/plans/claims.py"
 DIALECT = "stores/sql/dialects/postgresql/dialect.py"
@@ -196,9 +197,9 @@ MEMORY = [
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
     Mutation("what was kept long enough is kept for ever", STATE, "forget", "until <= now", "until < now"),
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
-    Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
-    Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
-    Mutation("a part of a set ends as one too many", SETS, "join", "return Committed(", "return join.full or dict("),
+    Mutation("a late part begins another set", JOIN_SETS, "late_end", "closed_until > now", "closed_until <= now"),
+    Mutation("a set has one part too many", JOIN_SETS, "grown", "len(parts) >= join.limit", "len(parts) > join.limit"),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return joined(", "return join.full or dict("),
 ]  # fmt: skip
 
 POSTGRESQL = [

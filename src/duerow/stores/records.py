@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import UnsetType
 from msgspec.structs import replace
 
 from duerow.message import Ending, Failure, OnDuplicate
+from duerow.payload import codec
 from duerow.payload.codec import decode_failure, encode_failure
 from duerow.store import Buried, Change, Committed, End, Entry, HistoryRow, Moved, Record, RolledBack
 from duerow.store.dead_letters import dead_letter as dead_letters
+from duerow.store.join_sets import whole_text
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
@@ -44,6 +47,11 @@ def begun_anew(record: Record, due: datetime) -> Record:
         last_attempt_at=None,
         last_error=None,
     )
+
+
+def whole_set(record: Record, correlation: str, parts: Sequence[str], now: datetime) -> Record:
+    """Return the message of a set as the one that the complete set becomes, due now."""
+    return replace(begun_anew(record, now), payload=whole_text(correlation, parts), kind=codec.JSON)
 
 
 def story(end: End) -> tuple[Ending, str | None, str | None]:

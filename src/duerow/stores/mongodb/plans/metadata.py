@@ -10,6 +10,7 @@ from typing import Any, Final
 from duerow.clock import moment
 from duerow.plan import BEGIN, Plan
 from duerow.store import Consumer, Indexed, Indexing, Planned, ScheduleChange, SchedulesFound, StoredPipeline
+from duerow.store.metadata import DUE_AT_ONCE
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import maybe_moment, micro
 from duerow.stores.mongodb.filters import field_of
@@ -17,7 +18,6 @@ from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.steps import Command
 
-DUE_AT_ONCE: Final = 100
 SEEN_FOR: Final = timedelta(days=1)
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, HistoryRow, Reception, Record
+from duerow.store.bulk import REFUSED
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro, past_document
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-
-REFUSED: Final = "/refused"
-"""The suffix of an import's name in the record of its refusal."""
 
 
 class MongoReceive(MongoPlans):
