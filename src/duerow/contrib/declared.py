@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 from duerow.errors import ConfigurationError
 from duerow.message import check_queue_name
-from duerow.queue.handler import HandledBy
-
-F = TypeVar("F", bound=Callable[..., Any])
+from duerow.queue.handler import HandledBy, TakesHandler
 
 
 @dataclass(eq=False)
-class DeclaredQueue:
+class DeclaredQueue(TakesHandler):
     """A queue by its name, with its settings and its handler.
 
     Attributes:
@@ -30,38 +28,23 @@ class DeclaredQueue:
     def __post_init__(self) -> None:
         check_queue_name(self.name)
 
-    @overload
-    def handler(self, function: F, /) -> F: ...
-    @overload
-    def handler(self, /, **options: Any) -> Callable[[F], F]: ...
-    def handler(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Register the function that handles the queue's messages: `@mail.handler`, or `@mail.handler(concurrency=8)`.
-
-        Args:
-            function: called with each message, as a `Worker` does.
-            options: other options of the worker; see `duerow.Worker`.
-        """
-
-        def note(handler: F) -> F:
-            self.handled_by = HandledBy(handler, options)
-            return handler
-
-        return note if function is None else note(function)
-
 
 Q = TypeVar("Q", bound=DeclaredQueue)
+T = TypeVar("T")
 
 
-class DeclaredQueues(Generic[Q]):
+class DeclaredQueues(Generic[Q, T]):
     """The queues that a program declares, by their names.
 
     Args:
-        kind: what they are.
+        kind: the class of the queues.
+        tasks: the class of their tasks.
     """
 
-    def __init__(self, kind: type[Q]) -> None:
-        self._kind = kind
+    def __init__(self, kind: type[Q], tasks: Callable[..., T]) -> None:
+        self._kind, self._kind_of_tasks = kind, tasks
         self._declared: dict[str, Q] = {}
+        self._tasks: list[T] = []
 
     def queue(self, name: str, **settings: Any) -> Q:
         """Declare a queue; see `Database.queue` for its settings.
@@ -77,6 +60,18 @@ class DeclaredQueues(Generic[Q]):
         declared = self._declared[name] = self._kind(name, settings)
         self._declare(declared)
         return declared
+
+    def tasks(self, **settings: Any) -> T:
+        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
+
+        If several applications in a process open these queues, the tasks belong to the one that was opened last.
+
+        Args:
+            settings: by name, as for `duerow.Tasks`: queue, retry, results.
+        """
+        made = self._kind_of_tasks(**settings)
+        self._tasks.append(made)
+        return made
 
     def _declare(self, queue: Q) -> None:
         """Tell a queue whose it is."""

@@ -56,7 +56,7 @@ class FlaskQueue(DeclaredQueue):
         return getattr(self.opened, name)
 
 
-class FlaskQueues(DeclaredQueues[FlaskQueue]):
+class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
     """The queues of an application.
 
     The application's configuration says where they are: `DUEROW_URL`, by default `SQLALCHEMY_DATABASE_URI`; and with
@@ -67,12 +67,11 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
     """
 
     def __init__(self, app: Flask | None = None) -> None:
-        super().__init__(FlaskQueue)
+        super().__init__(FlaskQueue, Tasks)
         self._databases: WeakKeyDictionary[Flask, Database] = WeakKeyDictionary()
         self._queues: WeakKeyDictionary[Flask, dict[str, Queue[Any]]] = WeakKeyDictionary()
         self._dashboards: WeakKeyDictionary[Flask, BridgedDashboard] = WeakKeyDictionary()
         self._opening = threading.Lock()
-        self._tasks: list[Tasks] = []
         if app is not None:
             self.init_app(app)
 
@@ -86,18 +85,6 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         app.extensions["duerow"] = self
         app.before_request(self._open_for_tasks)
         app.cli.add_command(_commands(self))
-
-    def tasks(self, **settings: Any) -> Tasks:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
-
-        They are those of the application that was opened last, if a process has several.
-
-        Args:
-            settings: by name, as for `duerow.Tasks`: queue, retry, results.
-        """
-        made = Tasks(**settings)
-        self._tasks.append(made)
-        return made
 
     def _declare(self, queue: FlaskQueue) -> None:
         queue.queues = self
