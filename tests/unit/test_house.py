@@ -19,8 +19,8 @@ MOST_LINES = 500
 
 RETIRED = set(
     """
-    aside claiming charting copying counting crew defining dismiss glance hand keeping looking meter office
-    operating outlasting pace pushing recalling settling shift standing taking ticking translation
+    aside claiming charting copying counting crew declaring defining dismiss glance hand keeping looking meter office
+    operating outlasting pace pushing recalling reserving running settling shift standing taking ticking translation
     travelling watching working
     """.split()  # noqa: SIM905 - a list of quoted words would be harder to read
 )

@@ -11,8 +11,8 @@ import msgspec
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Lease, MessageHeader, Record, Retention
-from duerow.stores.sql.plans.claim import Claim, Rows, Used
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
+from duerow.stores.sql.plans.claim_progress import Claim, Rows, Used
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.reserve import ReservePlans, given_up

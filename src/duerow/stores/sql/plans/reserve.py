@@ -16,8 +16,8 @@ from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import UNFIT, GivenUp, Moved, Record, Reserved, Retention, Turn, mended
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
-from duerow.stores.sql.plans.claim import STATUS, Claim, Rows, Used
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
+from duerow.stores.sql.plans.claim_progress import STATUS, Claim, Rows, Used
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.promote import PromotePlans

@@ -11,7 +11,7 @@ from duerow.message import Failure
 from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
-from duerow.stores.sql.plans.claim import Claim
+from duerow.stores.sql.plans.claim_progress import Claim
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
