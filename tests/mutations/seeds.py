@@ -184,7 +184,7 @@ MEMORY = [
         STEPS, "_refuse_taken_keys", " or state.holder(entry.queue, entry.key) is not None", "",
     ),
     Mutation("a released message is due now, not as before", TURNS, "end_turn", "due_at=due_at,", "due_at=now,"),
-    Mutation("a message that begins anew keeps its attempts", RECORDS, "begun_anew", "attempts=0,", ""),
+    Mutation("a message that begins anew keeps its attempts", RECORDS, "as_new", "attempts=0,", ""),
     Mutation(
         "an extension raises the token",
         STEPS, "extend", "leased_until=until)", "leased_until=until, token=record.token + 1)",
@@ -217,7 +217,7 @@ POSTGRESQL = [
         "what this process writes below the floor is not seen",
         FLOOR, "lower", "due_at < floor.due_at", "due_at > floor.due_at",
     ),
-    Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in taking.floored or ", ""),
+    Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in claim.floored or ", ""),
     Mutation(
         "a span is a thousand times as long",
         DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",

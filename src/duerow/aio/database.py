@@ -17,7 +17,7 @@ from duerow.clock import Clock
 from duerow.errors import UnknownName
 from duerow.message import check_queue_name
 from duerow.payload.codec import MAX_PAYLOAD_BYTES
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.payload.types import Upgrades
 from duerow.queue.definition import Defined, decoded, indexed_again, policy_of
 from duerow.retry import RetryFunction, RetryPolicy
@@ -39,7 +39,7 @@ async def connect(
     clock: Clock | None = None,
     prefix: str = "duerow_",
     schema: str | None = None,
-    encryption: Sealing | None = None,
+    encryption: Cipher | None = None,
     read_timeout: timedelta | None = READ_TIMEOUT,
     **options: Any,
 ) -> Database:

@@ -92,7 +92,7 @@ class UnknownKinds(Edits[P]):
         query = Query(self.name, where=where, limit=MOST_UNKNOWN)
         return Counter(record.kind for record in await self.database.run(lambda: store.messages.find(query)))
 
-    async def _meet_unknown(self) -> None:
+    async def _found_unknown(self) -> None:
         """A claim has met a message of an unknown kind: ask for the known ones from now on."""
         self._only = self._known
         await self.look_for_unknown()

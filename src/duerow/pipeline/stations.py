@@ -21,7 +21,7 @@ from duerow.lineage import made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payload import types
 from duerow.payload.codec import Encoded
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.pipeline.graph import Node
 from duerow.pipeline.host import Queues
 from duerow.queue.history import keeping
@@ -169,7 +169,7 @@ class Station(ABC):
         called = f"{named.__module__}.{named.__qualname__}"
         return Node(self.name, type(self).__name__.lower(), dict(self.ways), called, rate)
 
-    def settlement(self, message: Message, max_hops: int, sealing: Sealing | None = None) -> Settlement:
+    def settlement(self, message: Message, max_hops: int, sealing: Cipher | None = None) -> Settlement:
         """Call the function for a message, and return how its turn ends.
 
         If the function fails, or returns something invalid, that is a failed attempt of this message, and the retry
@@ -194,7 +194,7 @@ class Station(ABC):
         except Exception:  # a policy is user code
             return decide(message, outcome, DEFAULT)
 
-    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Return what the function decides for a message; raise if its result is invalid."""
         returned = self.function(message)
         if isinstance(returned, Retry | Bury):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from faulthandler import cancel_dump_traceback_later, dump_traceback_later
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.spark.pickling import dumps
 from duerow.worker.child_process import Child, pickled
 
@@ -42,7 +42,7 @@ class Calls:
         self._child: Child | None = None
         self._loaded: set[Key] = set()
 
-    def prepare(self, key: Key, station: bytes, sealing: Sealing | None) -> None:
+    def prepare(self, key: Key, station: bytes, sealing: Cipher | None) -> None:
         """Start the child unless it is running, and wait until it has loaded the station.
 
         The time of a call begins only after this.
@@ -104,7 +104,7 @@ class Functions:
     """What the child calls. It keeps each station that it has loaded."""
 
     def __init__(self) -> None:
-        self._loaded: dict[Key, tuple[Station, Sealing | None]] = {}
+        self._loaded: dict[Key, tuple[Station, Cipher | None]] = {}
 
     def __call__(self, request: tuple[Key, bytes | None, bytes | None]) -> Any:
         """Load a station, or return what a station decides for a message."""

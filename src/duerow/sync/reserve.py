@@ -129,7 +129,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             if isinstance(settlement, Bury) and reservation.receipt not in refused:
                 self._tell_buried(message.id, message.key, message.attempts, str(settlement.reason))
         if any(reservation.message.kind not in self._known for reservation, _ in unreadable):
-            self._meet_unknown()
+            self._found_unknown()
 
     @contextmanager
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:

@@ -93,7 +93,7 @@ class UnknownKinds(Edits[P]):
         query = Query(self.name, where=where, limit=MOST_UNKNOWN)
         return Counter(record.kind for record in self.database.run(lambda: store.messages.find(query)))
 
-    def _meet_unknown(self) -> None:
+    def _found_unknown(self) -> None:
         """A claim has met a message of an unknown kind: ask for the known ones from now on."""
         self._only = self._known
         self.look_for_unknown()

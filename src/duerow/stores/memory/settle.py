@@ -26,7 +26,7 @@ from duerow.store import (
 from duerow.stores.memory import history, join
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import lent_on, merge_into_holder
-from duerow.stores.records import begun_anew, dead, due_time, settled
+from duerow.stores.records import as_new, dead, due_time, settled
 
 
 def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
@@ -103,7 +103,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retent
     held = state.holder(move.to, move.key)
     if move.key is None or held is None or held.id == record.id:
         history.ended(state, now, record, move, keep)
-        arrived = begun_anew(record, due_time(now, move.due, move.delay))
+        arrived = as_new(record, due_time(now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         state.put(replace(arrived, group=move.group, priority=move.priority))
         return None

@@ -23,9 +23,9 @@ from duerow.stores.mongodb.documents import (
     CollectionNames,
     difference,
     document,
+    history_document,
     maybe_moment,
     micro,
-    past_document,
     record_of,
     whole_batch,
 )
@@ -185,7 +185,7 @@ class UnitOfWork:
         for documents in commands.in_commands(whole_batch(self.records[id_] for id_ in new)):
             yield commands.insert(messages, documents)
         yield from promote_next(self.names, self._left_groups())
-        yield from self._write_past()
+        yield from self._write_history()
 
     def write_alone(self, id_: int) -> Plan[Written]:
         """Write one message by itself; return whether it was unchanged since it was read."""
@@ -223,9 +223,9 @@ class UnitOfWork:
                 left.add(group)
         return left
 
-    def _write_past(self) -> Plan[None]:
+    def _write_history(self) -> Plan[None]:
         history = timedelta(0) if self.keep is None or self.keep.history is None else self.keep.history
-        turns = [past_document(past) | self.until(self.now + history) for past in self._pasts]
+        turns = [history_document(past) | self.until(self.now + history) for past in self._pasts]
         for documents in commands.in_commands(turns):
             yield commands.insert(self.names.history, documents)
         held = [

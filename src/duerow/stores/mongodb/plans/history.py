@@ -11,7 +11,7 @@ from duerow.plan import Plan
 from duerow.store import HistoryQuery, HistoryRow
 from duerow.store.retention import NOTED_FOR, STAGED_FOR
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, micro, past_of
+from duerow.stores.mongodb.documents import PLAIN, history_row_of, micro
 from duerow.stores.mongodb.filters import filter_of
 from duerow.stores.mongodb.plans.context import MongoPlans
 
@@ -39,7 +39,7 @@ class MongoHistory(MongoPlans):
         sort = {"finished_at": way, "id": way, "token": way}
         read = commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
         found = yield commands.bounded(read, query.id is None)
-        return [past_of(one) for one in found]
+        return [history_row_of(one) for one in found]
 
     def prune(self, limit: int) -> Plan[int]:
         """Delete what was kept long enough; see HistoryStore.prune."""

@@ -15,7 +15,7 @@ from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import HistoryRow, Indexed, Inspection, MessageHeader, Query, QueueStats, Record, Scan, Tally
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
+from duerow.stores.mongodb.documents import PLAIN, history_row_of, micro, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.metadata import MongoMetadata
@@ -106,7 +106,7 @@ class MongoRead(MongoPlans):
         collection = self.names.history if query.past else self.names.messages
         sort = dict.fromkeys(names, way)
         found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
-        return [past_of(one) for one in found] if query.past else [record_of(one) for one in found]
+        return [history_row_of(one) for one in found] if query.past else [record_of(one) for one in found]
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
         """Read the messages of a claim in a range of ids; see BulkStore.leased_range."""

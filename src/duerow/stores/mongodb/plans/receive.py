@@ -12,7 +12,7 @@ from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, HistoryRow, Reception, Record
 from duerow.store.bulk import REFUSED
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import micro, past_document
+from duerow.stores.mongodb.documents import history_document, micro
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
@@ -92,7 +92,7 @@ class MongoReceive(MongoPlans):
         self, work: UnitOfWork, turns: Iterable[HistoryRow], ids: dict[int, int], history: timedelta
     ) -> Plan[None]:
         kept = (
-            past_document(replace(turn, id=ids[turn.id])) | work.until(turn.finished_at + history) for turn in turns
+            history_document(replace(turn, id=ids[turn.id])) | work.until(turn.finished_at + history) for turn in turns
         )
         for documents in commands.in_commands(kept):
             yield commands.insert(self.names.history, documents)

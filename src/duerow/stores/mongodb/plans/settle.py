@@ -34,7 +34,7 @@ from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.join import MongoJoin
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-from duerow.stores.records import begun_anew, dead, due_time, met, settled
+from duerow.stores.records import as_new, dead, due_time, met, settled
 
 Numbered = tuple[int, Turn]
 """A turn and its place in the call."""
@@ -223,7 +223,7 @@ def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
     if move.key is None or held is None or held.id == record.id:
         work.note(history_rows.ended(record, place, work.now, move))
         work.left(record)
-        arrived = begun_anew(record, due_time(work.now, move.due, move.delay))
+        arrived = as_new(record, due_time(work.now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         work.put(replace(arrived, group=move.group, priority=move.priority))
         return None

@@ -52,129 +52,129 @@ class ClaimPlans(Plans):
         self._priorities, self._savepoints = priorities, savepoints
         self._history, self._promote = history, promote
 
-    def carry_out(self, taking: Claim) -> Plan[None]:
+    def carry_out(self, claim: Claim) -> Plan[None]:
         """Take due rows, lowest priority first; all lines of the queue are read before it counts as empty."""
         context = self.context
-        queue, writes = taking.queue, context.floors.nothing_before(taking.source)[1]
+        queue, writes = claim.queue, context.floors.nothing_before(claim.source)[1]
         if refused := context.refusals.of(queue):
-            taking.apart = True
-            taking.passed |= refused
+            claim.apart = True
+            claim.passed |= refused
         fresh = context.priorities.stale(queue)
         if fresh:
             yield from self._priorities.look(queue)
         known = context.priorities.of(queue)
         if not context.priorities.is_paused(queue):
-            yield from self._take_from(taking, known)
-        if taking.records:
+            yield from self._take_from(claim, known)
+        if claim.records:
             return
         if not fresh:
             yield from self._priorities.look(queue)
         if context.priorities.is_paused(queue):
             return
-        unseen = [line for line in context.priorities.of(queue) if line in taking.floored or line not in known]
+        unseen = [line for line in context.priorities.of(queue) if line in claim.floored or line not in known]
         for line in unseen:
-            context.floors.look_below((taking.source, line))
-        yield from self._take_from(taking, unseen)
-        if not taking.rows:
+            context.floors.look_below((claim.source, line))
+        yield from self._take_from(claim, unseen)
+        if not claim.rows:
             lines, now = context.priorities.of(queue), None if context.clock is None else context.clock.now()
-            context.floors.found_nothing(taking.source, [(taking.source, line) for line in lines], writes, now)
+            context.floors.found_nothing(claim.source, [(claim.source, line) for line in lines], writes, now)
 
-    def _take_from(self, taking: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
-        if taking.in_steps or any(line.grouped for line in lines):
+    def _take_from(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
+        if claim.in_steps or any(line.grouped for line in lines):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
             together = list(equal)
-            if taking.in_steps or any(line.grouped for line in together):
-                yield from self._take_in_turn(taking, together)
+            if claim.in_steps or any(line.grouped for line in together):
+                yield from self._take_in_turn(claim, together)
             else:
-                yield from self._take_at_once(taking, together[0])
-            if not taking.left:
+                yield from self._take_at_once(claim, together[0])
+            if not claim.left:
                 return
 
-    def _take_at_once(self, taking: Claim, line: PriorityLine) -> Plan[None]:
+    def _take_at_once(self, claim: Claim, line: PriorityLine) -> Plan[None]:
         """Take from a line without groups: picked and taken by one statement."""
-        while taking.left:
-            wanted, start = taking.left, self.context.floors.start((taking.source, line))
+        while claim.left:
+            wanted, start = claim.left, self.context.floors.start((claim.source, line))
             rows = yield self.context.step(
-                taking.at_once(start.due_at is not None, len(taking.kinds)), self._from(start, taking, line)
+                claim.at_once(start.due_at is not None, len(claim.kinds)), self._from(start, claim, line)
             )
-            records = taking.read(rows, line) if rows else []
-            taking.add(records, rows, line)
+            records = claim.read(rows, line) if rows else []
+            claim.add(records, rows, line)
             if records:
-                self._raise_floor(taking, line, start, rows, max(map(_DUE_AT, records)))
+                self._raise_floor(claim, line, start, rows, max(map(_DUE_AT, records)))
             if len(rows) < wanted:
-                self._found_less(taking, line, start, bool(rows))
+                self._found_less(claim, line, start, bool(rows))
                 return
 
-    def _take_in_turn(self, taking: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
+    def _take_in_turn(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
         """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
-        while taking.left:
+        while claim.left:
             picked: list[tuple[datetime, int, PriorityLine]] = []
             for line in lines:
-                due = yield from (self._heads(taking, line) if line.grouped else self._picked(taking, line))
+                due = yield from (self._heads(claim, line) if line.grouped else self._picked(claim, line))
                 picked += [(due_at, id, line) for id, due_at in due.items()]
-            chosen = sorted(picked)[: taking.left]
+            chosen = sorted(picked)[: claim.left]
             if not chosen:
                 return
             for line in lines:
-                yield from self._take_picked(taking, line, [id for _, id, of in chosen if of is line])
+                yield from self._take_picked(claim, line, [id for _, id, of in chosen if of is line])
 
-    def _take_picked(self, taking: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
+    def _take_picked(self, claim: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
         for chunk in self.context.chunks(sorted(ids)):
-            yield from self._savepoints.apart(taking, chunk, partial(self._take_chunk, taking, line))
+            yield from self._savepoints.apart(claim, chunk, partial(self._take_chunk, claim, line))
 
-    def _take_chunk(self, taking: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
+    def _take_chunk(self, claim: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
         context = self.context
-        if taking.over is not None:
-            yield from taking.over(ids)
-        if line.grouped and taking.ends:
+        if claim.over is not None:
+            yield from claim.over(ids)
+        if line.grouped and claim.ends:
             # Who goes before was read: the index knows also who became visible, and was lent, since then.
             yield context.given(context.statements.groups.take_turns, ("id",), [(id,) for id in ids])
-        rows = yield context.given(taking.picked, ("id",), [(id,) for id in ids], taking.values)
-        records = taking.read(rows, line) if rows else []
-        taking.add(records, rows, line)
+        rows = yield context.given(claim.picked, ("id",), [(id,) for id in ids], claim.values)
+        records = claim.read(rows, line) if rows else []
+        claim.add(records, rows, line)
         if line.grouped:
-            taking.served.update(record.group for record in records)
-            yield from self._promote.promote_next((taking.queue, group) for group in taking.gone(rows))
-        if taking.apart:  # so that what is refused of one's leaving is that one's
-            yield from taking.after_bury()
+            claim.served.update(record.group for record in records)
+            yield from self._promote.promote_next((claim.queue, group) for group in claim.gone(rows))
+        if claim.apart:  # so that what is refused of one's leaving is that one's
+            yield from claim.after_bury()
 
-    def _picked(self, taking: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+    def _picked(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
         context = self.context
-        start = context.floors.start((taking.source, line))
-        bound = self._from(start, taking, line)
-        rows = yield context.step(self._pick(taking, line, start), bound)
+        start = context.floors.start((claim.source, line))
+        bound = self._from(start, claim, line)
+        rows = yield context.step(self._pick(claim, line, start), bound)
         if rows:
             read = context.dialect.read_moment
-            self._raise_floor(taking, line, start, rows, read(rows[-1][1]))
+            self._raise_floor(claim, line, start, rows, read(rows[-1][1]))
         if len(rows) < bound["limit_in"]:
-            self._found_less(taking, line, start, bool(rows))
-        return {row[0]: row[1] for row in rows if row[0] not in taking.passed}
+            self._found_less(claim, line, start, bool(rows))
+        return {row[0]: row[1] for row in rows if row[0] not in claim.passed}
 
-    def _heads(self, taking: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+    def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
         context = self.context
         heads: dict[int, Any] = {}
         seen: set[int] = set()
-        while len(heads) < taking.left:
-            start = context.floors.start((taking.source, line))
-            bound = self._from(start, taking, line)
+        while len(heads) < claim.left:
+            start = context.floors.start((claim.source, line))
+            bound = self._from(start, claim, line)
             bound["limit_in"] += MORE
-            rows = yield context.step(self._pick(taking, line, start), bound)
-            known = seen | taking.passed
-            new = {row[0]: row for row in rows if row[0] not in known and row[2] not in taking.served}
+            rows = yield context.step(self._pick(claim, line, start), bound)
+            known = seen | claim.passed
+            new = {row[0]: row for row in rows if row[0] not in known and row[2] not in claim.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
             heads |= {id: new[id][1] for id in turn}
             if turn:
                 newest = context.dialect.read_moment(max(heads.values()))
-                self._raise_floor(taking, line, start, rows, newest)
+                self._raise_floor(claim, line, start, rows, newest)
             if not behind:
                 if len(rows) < bound["limit_in"]:
-                    self._found_less(taking, line, start, bool(rows))
+                    self._found_less(claim, line, start, bool(rows))
                 break
-            yield from self._put_behind(taking, behind, new)
+            yield from self._put_behind(claim, behind, new)
         return heads
 
     def _judged(self, rows: Mapping[int, Sequence[Any]]) -> Plan[tuple[list[int], dict[int, bool]]]:
@@ -194,44 +194,42 @@ class ClaimPlans(Plans):
                     behind[id] = bool(was_lent)
         return turn, behind
 
-    def _put_behind(self, taking: Claim, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
+    def _put_behind(self, claim: Claim, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
         for chunk in self.context.chunks(sorted(behind)):
-            yield from self._savepoints.apart(taking, chunk, partial(self._put_chunk_behind, taking))
+            yield from self._savepoints.apart(claim, chunk, partial(self._put_chunk_behind, claim))
         # What was lent kept its group back, also from one that goes before it.
-        yield from self._promote.promote_next(
-            (taking.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent
-        )
+        yield from self._promote.promote_next((claim.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
-    def _put_chunk_behind(self, taking: Claim, ids: Sequence[int]) -> Plan[None]:
-        attempts = taking.values["attempts_in"]
-        if taking.history is not None:
-            yield from self._history.keep_lapsed(ids, taking.history, attempts)
+    def _put_chunk_behind(self, claim: Claim, ids: Sequence[int]) -> Plan[None]:
+        attempts = claim.values["attempts_in"]
+        if claim.history is not None:
+            yield from self._history.keep_lapsed(ids, claim.history, attempts)
         yield self.context.given(
             self.context.statements.groups.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts}
         )
 
-    def _pick(self, taking: Claim, line: PriorityLine, start: Start) -> Statement:
-        return self.context.statements.reserve.pick(line.grouped, start.due_at is not None, len(taking.kinds))
+    def _pick(self, claim: Claim, line: PriorityLine, start: Start) -> Statement:
+        return self.context.statements.reserve.pick(line.grouped, start.due_at is not None, len(claim.kinds))
 
-    def _from(self, start: Start, taking: Claim, line: PriorityLine) -> dict[str, Any]:
+    def _from(self, start: Start, claim: Claim, line: PriorityLine) -> dict[str, Any]:
         bound = {
-            **taking.values,
-            "queue_in": taking.queue,
+            **claim.values,
+            "queue_in": claim.queue,
             "priority_in": line.priority,
-            "limit_in": taking.left + len(taking.passed),
-            **of_kinds(taking.kinds),
+            "limit_in": claim.left + len(claim.passed),
+            **of_kinds(claim.kinds),
         }
         if start.due_at is not None:
             bound["floor"] = self.context.dialect.write_moment(start.due_at)
         return bound
 
-    def _raise_floor(self, taking: Claim, line: PriorityLine, start: Start, rows: Rows, newest: Any) -> None:
+    def _raise_floor(self, claim: Claim, line: PriorityLine, start: Start, rows: Rows, newest: Any) -> None:
         if self.context.floors.kept:
-            self.context.floors.claimed((taking.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
+            self.context.floors.claimed((claim.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
-    def _found_less(self, taking: Claim, line: PriorityLine, start: Start, some: bool) -> None:
+    def _found_less(self, claim: Claim, line: PriorityLine, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than were wanted, from its floor on or in all."""
         if start.due_at is not None:
-            taking.floored.add(line)
-        elif not (some or taking.kinds):
-            self.context.priorities.found_empty(taking.queue, line)
+            claim.floored.add(line)
+        elif not (some or claim.kinds):
+            self.context.priorities.found_empty(claim.queue, line)
