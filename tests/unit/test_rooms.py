@@ -36,7 +36,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 )
 """From the bottom to the top. Rooms of one row may import each other; what is above imports what is below."""
 
-FRONT_DOORS = {"duerow", "duerow.__main__", "duerow.entity", "duerow.web", "duerow.contrib.django"}
+FRONT_DOORS = {"duerow", "duerow.__main__", "duerow.entity", "duerow.queue", "duerow.web", "duerow.contrib.django"}
 """What shows users names from any room."""
 
 FACES = {"aio", "sync"}
