@@ -107,7 +107,7 @@ SQL = [
     Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
     Mutation(
         "of a group nobody waits for those before it",
-        TAKING, "blockers", "id, columns.id, held)", "id, const(0), held)",
+        TAKING, "blockers", "other, columns.id, held)", "other, const(0), held)",
     ),
     Mutation(
         "the next of a group never has its turn",
