@@ -85,8 +85,13 @@ def logging_as_before() -> Iterator[None]:
         root.setLevel(before[1])
 
 
-TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}
-"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo."""
+TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"} | {
+    f"tests/stores/{family}/": family for family in ("sqlite", "postgresql", "mysql", "mariadb", "mongodb")
+}
+"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo, a family's compiled statements.
+
+A process compiles each statement once for each family and driver, which takes as long as most tests.
+"""
 
 
 @pytest.hookimpl(optionalhook=True)
