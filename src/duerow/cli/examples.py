@@ -52,7 +52,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "maintain": ("duerow maintain",),
     "worker": (
         "duerow worker shop.mail:mail --concurrency 8",
-        "duerow worker shop.app:db --reload",
+        "duerow worker shop.app:tasks mail reports --reload",
         "duerow worker shop.mail:send mail newsletters --until empty",
         "duerow worker shop.mail:mail --health-port 8080 --log-format json",
     ),
