@@ -79,6 +79,21 @@ def test_an_async_task_in_a_blocking_worker_is_cancelled_too(tmp_path: Path) -> 
         assert (running.is_alive(), handle.status()) == (False, "cancelled")
 
 
+def test_each_async_task_in_a_blocking_worker_knows_its_own_attempt() -> None:
+    with duerow.connect("memory://") as db:
+        tasks = duerow.Tasks(db, results=timedelta(hours=1))
+
+        @tasks.task
+        async def told() -> int:
+            attempt = current()
+            assert attempt is not None
+            return attempt.message.id
+
+        handles = [told.push() for _ in range(3)]
+        tasks.worker().run("idle", signals=False)
+        assert [one.result(NOW) for one in handles] == [one.id for one in handles]
+
+
 def test_a_call_that_is_pushed_in_a_transaction_that_is_undone_never_was(tmp_path: Path) -> None:
     with duerow.connect(url_of(tmp_path), migrate=True) as db:
         tasks = duerow.Tasks(db)

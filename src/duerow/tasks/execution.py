@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import datetime
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ class _Loops(threading.local):
         """Run a coroutine to its end on this thread's loop, which is kept for the next one."""
         if self.runner is None:
             self.runner = asyncio.Runner()
-        return self.runner.run(coroutine)
+        return self.runner.run(coroutine, context=copy_context())  # in which `current` is that of this call
 
 
 _LOOPS: Final = _Loops()
