@@ -9,6 +9,7 @@ from duerow.aio.queue import Queue
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft, check_queue_name
 from duerow.queue import mapping
+from duerow.retry import RetryPolicy, as_policy
 from duerow.store import Entry
 from duerow.tasks import batch
 from duerow.tasks.definition import TaskCalls, TaskDefinition
@@ -84,6 +85,10 @@ class TaskHost:
             calls: Any = TaskCalls(name, self.definitions)
             self._queues[name] = self.database.queue(name, payload=calls, **self._terms.get(name, {}))
         return self._queues[name]
+
+    def retry_of(self, task: TaskDefinition) -> RetryPolicy:
+        """Return the retry policy of a task as the program declares it, whatever its database says."""
+        return task.retry or as_policy(self._terms.get(task.queue, {}).get("retry"))
 
     def add(self, task: TaskDefinition) -> None:
         """Declare a task.

@@ -201,7 +201,8 @@ class Tasks(TaskHost):
 
         Arguments are checked as ever. `with tasks.trial() as pushed:` only notes the calls, in `pushed.calls`. With
         `run=True` each call runs at once, where it is pushed: what it raises is raised there, its handle has the
-        result, and due times are ignored.
+        result, and due times are ignored. `Bury`, `Retry` and other ways to end a turn work as in a worker; another
+        attempt comes at once.
 
         Args:
             run: whether to run what is pushed.

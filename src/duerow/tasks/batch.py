@@ -139,10 +139,15 @@ def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str
     then, deadline = headers.get(_THEN), headers.get(_DEADLINE)
     if not (isinstance(batch, str) and isinstance(size, int) and isinstance(place, int) and isinstance(then, str)):
         return None
-    value = msgspec.json.decode(outcome.result)["value"] if outcome.status == "done" else None
+    value = plain_value(outcome.result) if outcome.status == "done" else None
     ended = TaskOutcome(id, outcome.task, outcome.status, value, outcome.error)
     part = BatchPart(batch, size, place, then, float(deadline or DEADLINE.total_seconds()), ended)
     return Draft(part.encoded(), queue=parts)
+
+
+def plain_value(result: str | msgspec.Raw) -> Any:
+    """Return the value of a result, as JSON."""
+    return msgspec.json.decode(result)["value"]
 
 
 def with_part(settlement: Settlement, part: Draft) -> Settlement:
@@ -202,9 +207,14 @@ def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskD
     task = callbacks.get(first.then)
     if task is None:
         raise InvalidOutcome(f"batch {first.batch} calls {first.then!r}, which is no callback here")
-    (name,) = task.parameters.signature.parameters
-    arguments = msgspec.json.encode({name: [part.outcome for part in ended]}).decode()
-    return Commit(then=(Draft(Encoded(task.name, arguments), queue=task.queue, priority=task.priority),))
+    return Commit(then=(callback_draft(task, [part.outcome for part in ended]),))
+
+
+def callback_draft(callback: TaskDefinition, outcomes: Sequence[TaskOutcome]) -> Draft:
+    """Return the call of a callback with the outcomes of a batch."""
+    (name,) = callback.parameters.signature.parameters
+    arguments = msgspec.json.encode({name: outcomes}).decode()
+    return Draft(Encoded(callback.name, arguments), queue=callback.queue, priority=callback.priority)
 
 
 def queues(first: str) -> tuple[str, str]:

@@ -103,7 +103,7 @@ def conclude(
     """
     settlement: object
     how: outcome.Outcome | None = None
-    if isinstance(ended, BaseException | Settlement | Retry) or _are_moves(ended) or mistake(ended) is not None:
+    if ends_turn(ended) or mistake(ended) is not None:
         settlement = decide(message, ended, task.retry or policy)
     elif task.results is None and batch.BATCH not in message.headers:
         return None
@@ -136,5 +136,7 @@ def task_of(message: Message, tasks: dict[str, TaskDefinition]) -> TaskDefinitio
     return task
 
 
-def _are_moves(ended: object) -> bool:
-    return isinstance(ended, list) and any(isinstance(part, Move) for part in ended)
+def ends_turn(ended: object) -> bool:
+    """Return whether what a function returned or raised is how its turn ends, and no result."""
+    moves = isinstance(ended, list) and any(isinstance(part, Move) for part in ended)
+    return moves or isinstance(ended, BaseException | Settlement | Retry)
