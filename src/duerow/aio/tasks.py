@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
 from duerow.aio.database import Database
+from duerow.aio.queue import Queue
 from duerow.aio.task import Task
 from duerow.aio.task_handle import TaskHandle
 from duerow.aio.task_host import TaskHost
@@ -228,19 +229,27 @@ class Tasks(TaskHost):
         Raises:
             ConfigurationError: there are no tasks, a queue has none, or an option is not valid.
         """
+        if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
+            raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
+        self.expire_results()
+        return Worker(list(self.handlers(queues)), self.run, **options)
+
+    def handlers(self, queues: Sequence[str] | None = None) -> dict[Queue[Any], Callable[[Message], Any]]:
+        """Return the queues of the tasks, and those that gather the outcomes of batches, with `run` as handler of each.
+
+        Args:
+            queues: only the tasks of these queues.
+
+        Raises:
+            ConfigurationError: there are no tasks, or a queue has none.
+        """
         known = dict.fromkeys(task.queue for task in self.definitions.values())
         if not known:
             raise ConfigurationError("there are no tasks yet: declare them with @tasks.task, and import their modules")
         wanted = list(known) if queues is None else list(dict.fromkeys(queues))
         if strange := [name for name in wanted if name not in known]:
             raise ConfigurationError(f"queue {shown(strange[0])} has no tasks; there are {', '.join(known)}")
-        if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
-            raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
-        self.expire_results()
-        handles = [self.queue(name) for name in wanted]
-        if self.callbacks:  # or there are no batches
-            handles += [self.database.queue(self.parts), self.database.queue(self.sets)]
-        return Worker(handles, self.run, **options)
+        return dict.fromkeys([*(self.queue(name) for name in wanted), *self.gathering()], self.run)
 
     def _declare(self, function: Any, terms: dict[str, Any]) -> Task[Any, Any, Any]:
         chosen = {"retry": self._retry, "results": self._results, **terms}

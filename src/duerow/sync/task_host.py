@@ -87,6 +87,10 @@ class TaskHost:
             self._queues[name] = self.database.queue(name, payload=calls, **self._terms.get(name, {}))
         return self._queues[name]
 
+    def gathering(self) -> list[Queue[Any]]:
+        """Return the queues that gather the outcomes of batches; none, if no task can be a callback."""
+        return [self.database.queue(self.parts), self.database.queue(self.sets)] if self.callbacks else []
+
     def retry_of(self, task: TaskDefinition) -> RetryPolicy:
         """Return the retry policy of a task as the program declares it, whatever its database says."""
         return task.retry or as_policy(self._terms.get(task.queue, {}).get("retry"))
