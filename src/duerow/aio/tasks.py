@@ -176,8 +176,8 @@ class Tasks(TaskHost):
             within: the caller's open transaction.
 
         Raises:
-            ConfigurationError: there are no calls, or too many; one is no draft of these tasks; or `then` is no
-                callback.
+            ConfigurationError: there are no calls, or too many; one is no draft of these tasks, or of one that has
+                `unique`, `debounce` or `throttle`; or `then` is no callback.
             DuplicateKey: a live message has the key of one of the calls; nothing was pushed.
             NotSupported: the store has no transactions.
         """
@@ -217,6 +217,11 @@ class Tasks(TaskHost):
         task = self.definitions.get(getattr(getattr(draft, "payload", None), "kind", ""))
         if task is None:
             raise ConfigurationError(f"a batch takes drafts of these tasks, such as send.draft(…), not {shown(draft)}")
+        if task.window is not None:
+            raise ConfigurationError(
+                f"task {task.name!r} has {task.window.kind}=, so a call may be dropped or merged into another one, "
+                "which a batch would wait for: push it by itself, or declare a task without it for batches"
+            )
         return task
 
     def worker(self, queues: Sequence[str] | None = None, **options: Any) -> Worker:
