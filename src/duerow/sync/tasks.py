@@ -190,7 +190,7 @@ class Tasks(TaskHost):
         if self.trying is not None:
             return TaskBatch("trial", self.trying.take_batch(self, tasks, given, callback))
         store = self.database.store
-        name, made = batch.members(given, callback, deadline, store)
+        name, made = batch.members(given, tasks, callback, deadline, self.parts, store)
         entries = [self.entry_of(draft) for draft in made]
         pushed = self.database.run(lambda: store.messages.push(entries, "reject"), within, len(entries))
         handles = [TaskHandle[Any](self, task, one.id) for task, one in zip(tasks, pushed, strict=True)]
