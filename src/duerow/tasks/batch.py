@@ -18,7 +18,7 @@ from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, NotSup
 from duerow.message import LIVE, Draft, Failure, Message, Scalar, check_span
 from duerow.payload.codec import JSON, SEALED, Encoded, decode_headers
 from duerow.payload.encoding import SETS, PayloadReader
-from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Settlement
+from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.store import Record, Store
 from duerow.store.join_sets import CORRELATION, messages_of
 from duerow.tasks.definition import TaskDefinition
@@ -35,6 +35,9 @@ DEADLINE: Final = timedelta(days=7)
 
 REMEMBERED: Final = timedelta(days=30)
 """How long a batch is remembered whose callback was called, so that outcomes that come later call no other."""
+
+ELSEWHERE: Final = timedelta(seconds=1)
+"""How long until a complete batch is looked at again, whose callback a worker does not know."""
 
 AGAIN: Final = "+"
 """The suffix of the name of a batch that goes on, after some calls have ended twice."""
@@ -222,12 +225,14 @@ def gather(message: Message, sets: str) -> Settlement:
     )
 
 
-def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskDefinition], parts: str) -> Settlement:
+def merge(
+    message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskDefinition], parts: str
+) -> Settlement | Retry:
     """Return how the turn of a set ends: its callback is pushed with the outcomes, in the order of the calls.
 
     A set that is due before it is complete is closed with the outcomes that have come. A call that was given up, and
     brought back while others were still under way, has two outcomes: the later one counts, and the batch goes on as
-    another set until all calls have one.
+    another set until all calls have one. A callback that is not known here is left to other workers.
 
     Args:
         message: the message of the set.
@@ -250,7 +255,7 @@ def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskD
         return DONE  # they came after the callback was called
     task = callbacks.get(first.then)
     if task is None:
-        raise InvalidOutcome(f"batch {first.batch} calls {first.then!r}, which is no callback here")
+        return Retry(ELSEWHERE, counts=False)  # other workers of this queue may have it
     return Commit(then=(callback_draft(task, [part.outcome for part in ended]),))
 
 
