@@ -25,7 +25,7 @@ from duerow.cli.reload import run_again, without_reload
 from duerow.cli.workers import TASKS, Until, application, handle_of, like, run_all, worker_of
 from duerow.errors import ConfigurationError, shown
 from duerow.sync.directory import nearest
-from duerow.telemetry.liveness import HealthFile, reported, systemd_of
+from duerow.telemetry.liveness import reported, reporters_of
 from duerow.telemetry.log import JsonFormatter
 from duerow.telemetry.probes import prepare, probed
 from duerow.telemetry.startup import start
@@ -221,9 +221,7 @@ def _tell_defaults(unseen: Sequence[str], declared: Sequence[str], module: str) 
 
 async def _worked(workers: Sequence[Any], until: Until, probes: Probes) -> bool:
     """Run workers; return whether they left messages of unknown kinds."""
-    reporters = [HealthFile(probes.file)] if probes.file else []
-    systemd = systemd_of(os.environ)
-    with probed(workers, probes.place), reported(workers, [*reporters, *([systemd] if systemd else [])]):
+    with probed(workers, probes.place), reported(workers, reporters_of(probes.file, os.environ)):
         await run_all(workers, until)
     return any(worker.unknown for worker in workers)
 

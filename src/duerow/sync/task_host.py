@@ -81,11 +81,12 @@ class TaskHost:
 
     def queue(self, name: str) -> Queue[Any]:
         """Return the queue of this name, whose payloads are calls of its tasks."""
-        if name not in self._queues:
+        database, opened = self.database, self._queues.get(name)
+        if opened is None or opened.database is not database:
             check_queue_name(check_queue_name(name) + RESULTS)
             calls: Any = TaskCalls(name, self.definitions)
-            self._queues[name] = self.database.queue(name, payload=calls, **self._terms.get(name, {}))
-        return self._queues[name]
+            opened = self._queues[name] = database.queue(name, payload=calls, **self._terms.get(name, {}))
+        return opened
 
     def gathering(self) -> list[Queue[Any]]:
         """Return the queues that gather the outcomes of batches; none, if no task can be a callback."""
