@@ -127,7 +127,8 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         Raises:
             ConfigurationError: there is no application's context, and none was opened yet.
         """
-        if has_app_context() and current_app.extensions.get("duerow") is self:
+        mine: object = current_app.extensions.get("duerow") if has_app_context() else None
+        if mine is self:
             return self.database
         if self._last is None:
             raise ConfigurationError(
