@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,13 @@ def test_every_command_is_in_the_reference_with_all_its_options(command: str):
 
 def test_the_reference_shows_no_command_that_is_not_there():
     assert set(sections(COMMAND_PAGE)) == set(PROGRAMS)
+
+
+def test_each_extra_of_the_package_is_among_those_that_can_be_installed() -> None:
+    package = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+    rows = re.findall(r"^\| (`[^|]*) \|", (DOCS / "reference" / "install.md").read_text(), re.MULTILINE)
+    shown = [extra for row in rows for extra in re.findall(r"`([^`]+)`", row)]
+    assert sorted(shown) == sorted(package["project"]["optional-dependencies"])
 
 
 def options(command: Any) -> list[str]:
