@@ -153,6 +153,23 @@ def test_dead_letters_go_back_by_their_error_at_a_rate(page: Page, shop: Shop) -
     assert shop.db.queue("emails-dead").count() == 6
 
 
+def test_dead_letters_that_stayed_go_back_by_their_error(page: Page, queue: Queue) -> None:
+    queue.push_many([Draft(number) for number in range(4)])
+    for reservation in queue.reserve_many(3):
+        reservation.bury(TimeoutError("no answer") if reservation.message.payload else ValueError("no such thing"))
+    page.goto("/dead")
+    letters = page.locator(f"#dead-{queue.name}")
+    group = letters.locator("li", has_text="TimeoutError")
+    expect(group.locator(".group-head .n")).to_have_text("2")
+    queue.reserve_many(1)[0].bury(ValueError("nor this"))  # the groups may change places, each with its button
+    expect(letters.locator("h2 .n")).to_have_text("4")
+    group.locator("text=Redrive these").click()
+    expect(page.locator(".count")).to_contain_text("2 messages would change")
+    page.click(".confirm button")
+    expect(page.locator(".count")).to_contain_text("done")
+    assert {one.payload for one in queue.find(status="dead")} == {0, 3}
+
+
 def test_a_schedule_is_paused_resumed_and_pushed_now(page: Page, shop: Shop) -> None:
     page.goto("/schedules")
     page.click("[aria-label='Pause nightly-report']")

@@ -130,6 +130,20 @@ async def test_nobody_sees_what_is_redacted_on_any_page(memory: aio.Database, op
     assert searched.status_code == 403
 
 
+async def test_the_heading_of_dead_letters_counts_those_that_are_listed(memory: aio.Database, opened: Opened) -> None:
+    queue, browser = memory.queue("orders"), opened(memory)
+    await queue.push_many([Draft(number) for number in range(2)])
+    for number in (1, 2):
+        reservation = await queue.reserve()
+        assert reservation is not None
+        await queue.bury(reservation, "no use")
+        if number == 1:
+            await browser.get("/")  # which reads how many are dead
+    page = (await browser.get("/dead")).text
+    assert '<span class="n dead">2</span>' in page
+    assert '<b class="n">2</b>' in page
+
+
 async def test_any_number_of_viewers_cost_what_one_of_them_costs(memory: aio.Database, opened: Opened) -> None:
     await memory.queue("orders").push_many([Draft(number) for number in range(5)])
     browser = opened(memory)

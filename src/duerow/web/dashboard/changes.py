@@ -57,6 +57,11 @@ class AskedChange(msgspec.Struct, frozen=True):
         return every(*parts) if parts else field("id") >= -(1 << 62)
 
     @property
+    def letters(self) -> Condition | str | None:
+        """Which dead letters a redrive brings back; None: all."""
+        return field("id").in_(self.ids) if self.ids else self.where or None
+
+    @property
     def about(self) -> str:
         """Its messages, in words."""
         if len(self.ids) == 1:
@@ -158,7 +163,7 @@ class Trial(msgspec.Struct, frozen=True):
 async def tried(queue: Queue[Any], asked: AskedChange, now: datetime) -> Trial:
     """Return what a change would do: few messages are tried one by one, many are only counted."""
     if asked.verb == "redrive":
-        done = await queue.redrive(TRIED, where=asked.where or None, dry_run=True)
+        done = await queue.redrive(TRIED, where=asked.letters, dry_run=True)
         return Trial(done.count, done.skipped, done.count >= TRIED)
     if asked.verb == "replay":
         replayed = await queue.replay(where=asked.where or "id > 0", limit=TRIED, dry_run=True)
@@ -251,5 +256,5 @@ async def _purged(queue: Queue[Any], where: Condition) -> Changed:
 async def _redriven(queue: Queue[Any], asked: AskedChange, before: ChangeProgress) -> ChangeProgress:
     rate = forms.rate_of(asked.values)
     each = REDRIVEN if rate is None else max(1, min(REDRIVEN, int(rate)))
-    done = await queue.redrive(each, where=asked.where or None, rate=rate)
+    done = await queue.redrive(each, where=asked.letters, rate=rate)
     return before.after(Changed(done.count, done.skipped), None, None, done.count < each)

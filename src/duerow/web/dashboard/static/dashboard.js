@@ -9,14 +9,14 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const kept = { DETAILS: ["open"], INPUT: ["checked", "value"], SELECT: ["value"] };
 
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => {
-  if (kept[node.tagName]?.includes(name)) return false;
+  if (kept[node.tagName]?.includes(name) && node.type !== "hidden") return false;
   if (name === "style" && (node.matches("[data-node], [data-graph]"))) return false;
   return true;
 };
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) => {
   if (before.nodeType !== 1) return true;
   if (before.tagName === "TIME" && before.dateTime === after.dateTime) return false;
-  if (before.matches("svg.ways, input, select, textarea")) return false;
+  if (before.matches("svg.ways, input:not([type=hidden]), select, textarea")) return false;
   return true;
 };
 
