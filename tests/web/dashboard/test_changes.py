@@ -28,8 +28,11 @@ def test_a_queue_is_paused_resumed_and_purged(page: Page, queue: Queue) -> None:
     page.get_by_role("button", name="Resume").click()
     expect(page.locator(".flash")).to_contain_text("hands out messages again")
     page.click("text=Definition")
+    page.locator("form[action$='/purge'] button").click()
+    expect(page.locator(".count")).to_contain_text("3 messages would change")
+    assert queue.count() == 3
     page.fill("[name=confirm]", queue.name)
-    page.get_by_role("button", name="Purge").click()
+    page.get_by_role("button", name="Purge 3 messages").click()
     expect(page.locator(".count")).to_contain_text("done")
     assert queue.count() == 0
 
