@@ -125,6 +125,18 @@ async def test_the_heading_of_dead_letters_counts_those_that_are_listed(memory: 
     assert '<b class="n">2</b>' in page
 
 
+async def test_many_pipelines_are_listed_page_by_page(memory: aio.Database, opened: Opened) -> None:
+    for number in range(14):
+        await memory.declare_pipeline(Pipeline(f"p{number:02}", [Sink(f"queue-{number:02}", print)]))
+    browser = opened(memory)
+    first = (await browser.get("/pipelines")).text
+    assert first.count('id="pipeline-') == 12
+    assert 'href="/pipelines?page=2"' in first
+    last = (await browser.get("/pipelines?page=2")).text
+    assert last.count('id="pipeline-') == 2
+    assert 'id="pipeline-p13"' in last
+
+
 async def test_any_number_of_viewers_cost_what_one_of_them_costs(memory: aio.Database, opened: Opened) -> None:
     await memory.queue("orders").push_many([Draft(number) for number in range(5)])
     browser = opened(memory)
