@@ -309,7 +309,7 @@ async def test_all_that_was_made_of_a_message_is_drawn_requeued_and_removed(
     way = (await forms.browser.get(f"/queues/orders/messages/{root}/way")).text
     assert "Remove the 11 that are still in a queue" in way
     assert way.count('data-node="') - way.count('id="hop-') == 11
-    assert "Requeue the 1 that failed" in way
+    assert "Requeue the one that failed" in way
 
     async def confirmed(verb: str, count: str) -> httpx.Response:
         """Send the form that a form leads to, which counts first."""

@@ -10,16 +10,14 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
-from sqlalchemy import String, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 import duerow
 from duerow import Commit, Draft, Pipeline, Relay, Sink
-from duerow.aio.entity import EntityQueue as AwaitedQueue
-from duerow.entity import EntityQueue, QueueState, queue_state
+from duerow.aio.entity import EntityQueue
 from duerow.web import Accounts
 from tests.web.conftest import PASSWORD
+from tests.web.dashboard import scene
 from tests.web.dashboard.conftest import SIZE, Heard, Shop
 from tests.web.server import serving
 
@@ -132,7 +130,7 @@ def test_nothing_flickers_since_what_stays_is_never_drawn_anew(page: Page, shop:
     expect(page.locator(".graph.is-laid-out")).to_be_visible()
     page.evaluate(KEPT)
     before = page.locator("#live").inner_text()
-    page.wait_for_function("before => document.querySelector('#live').innerText !== before", arg=before)
+    expect(page.locator("#live")).not_to_have_text(before, use_inner_text=True)
     assert page.evaluate(CHANGED) == []
 
 
@@ -245,7 +243,7 @@ def test_a_pipeline_is_drawn_from_left_to_right_with_ways_as_thick_as_their_flow
         page.locator(f"[data-node='orders.{name}']").bounding_box() for name in ("check", "price", "pack", "ship")
     ]
     assert [place["x"] for place in places if place] == sorted({place["x"] for place in places if place})
-    page.wait_for_function("document.querySelectorAll('.ways .way.moves').length > 1")
+    expect(page.locator(".ways .way.moves").nth(1)).to_be_attached()
     moving = page.evaluate(COLOURS, ".ways .way.moves path")
     resting = page.evaluate(COLOURS, ".ways .way:not(.moves) path")
     assert max(width for *_, width in moving) == 8.0
@@ -317,41 +315,13 @@ def test_workers_tell_what_they_hold(page: Page, shop: Shop) -> None:
     expect(page.locator(".worker", has_text="orders.check").first).to_be_visible()
 
 
-class Base(DeclarativeBase):
-    pass
-
-
-class Invoice(Base):
-    __tablename__ = "invoice"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    customer: Mapped[str] = mapped_column(String(50))
-    sending: Mapped[QueueState] = queue_state("sending")
-
-
-def invoices(file: Path) -> str:
-    """Make a table with one dead row; return its URL."""
-    engine = create_engine(f"sqlite:///{file}")
-    Base.metadata.create_all(engine)
-    queue = EntityQueue(Invoice.sending, engine)
-    with queue.session() as session:
-        invoice = Invoice(customer="Ana")
-        session.add(invoice)
-        invoice.sending.schedule()
-        session.commit()
-    reservation = queue.reserve()
-    assert reservation is not None
-    queue.bury(reservation, ValueError("no address"))
-    engine.dispose()
-    return f"sqlite+aiosqlite:///{file}"
-
-
 def test_the_page_to_log_in_and_that_of_rows_can_be_read_by_everybody(
     page: Page, shop: Shop, accounts: Accounts, heard: Heard, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'guarded.db'}"
     with duerow.connect(url, migrate=True) as db:
         db.queue("orders").push(1)
-    own = AwaitedQueue(Invoice.sending, create_async_engine(invoices(tmp_path / "own.db")))
+    own = EntityQueue(scene.Invoice.sending, create_async_engine(scene.invoices(tmp_path / "own.db")))
     with serving(url, users=accounts, queues=[own]) as address:
         page.goto(f"{address}/queues/orders")
         look(page)

@@ -229,7 +229,7 @@ function layOut(graph) {
   edges.forEach((edge, at) => plan.setEdge(edge.from, edge.to, { width: edge.label.length * 6.2, height: edge.label ? 14 : 0, labelpos: "c" }, String(at)));
   dagre.layout(plan);
   const { width, height } = plan.graph();
-  const scale = width <= graph.clientWidth ? 1 : Math.max(narrow ? 0.6 : 0.62, graph.clientWidth / width);
+  const scale = width <= graph.clientWidth ? 1 : Math.max(narrow ? 0.52 : 0.62, graph.clientWidth / width);
   graph.style.setProperty("--scale", scale);
   graph.style.height = `${Math.ceil(height * scale)}px`;
   const shift = Math.max(0, (graph.clientWidth / scale - width) / 2);
