@@ -7,7 +7,7 @@ import html
 import os
 import re
 import socket
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -16,6 +16,7 @@ import pytest
 from duerow import Draft, Fork, Pipeline, Split, aio
 from duerow.errors import QueueDraining, StoreUnavailable
 from duerow.queue.limits import RunLimits
+from duerow.queue.replay_chunks import ReplayChunk
 from duerow.testing.clock import MovableClock
 from duerow.web import Accounts, Web
 from duerow.web.dashboard.changes import AskedChange, ChangeProgress, part
@@ -229,6 +230,14 @@ async def test_a_replay_that_was_interrupted_leaves_out_and_names_what_it_may_ha
         named = html.unescape(re.findall(r'href="(/history[^"]*)">Show them', page)[0])
         shown = (await forms.browser.get(named)).text
         assert re.findall(r'id="turn-(\d+)-', shown) == ["6", "5", "4"]
+
+
+def test_turns_in_doubt_that_ended_together_are_found_by_their_ids() -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    chunk = ReplayChunk((at, 4, 1), (at, 6, 1), 3, (at, 9, 1))
+    found = AskedChange("replay", (), "all", "payload.n = 1 or payload.n = 2", {}).turns_of(chunk)
+    assert found.startswith("(payload.n = 1 or payload.n = 2) and finished_at >= ")
+    assert found.endswith("and id >= 4 and id <= 6")
 
 
 async def test_a_replay_that_was_cancelled_pushes_nothing_more(

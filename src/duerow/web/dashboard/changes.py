@@ -71,8 +71,11 @@ class AskedChange(msgspec.Struct, frozen=True):
     def turns_of(self, chunk: ReplayChunk) -> str:
         """Return the condition for the turns of a chunk of a replay, as text."""
         parts = [as_condition(self.where, "turn")] if self.where else []
-        ended = field("finished_at")
-        return str(every(*parts, ended >= chunk.first[0], ended <= chunk.last[0]))
+        ended, id = field("finished_at"), field("id")
+        parts += [ended >= chunk.first[0], ended <= chunk.last[0]]
+        if chunk.first[0] == chunk.last[0]:  # those that ended together are in the order of their ids
+            parts += [id >= chunk.first[1], id <= chunk.last[1]]
+        return str(every(*parts))
 
     @property
     def about(self) -> str:
