@@ -19,7 +19,7 @@ import duerow.web
 from duerow.cli.application import app
 from duerow.spark.command import app as on_spark
 from examples.flights.command import app as demo
-from tests.docs.pages import DOCS, pages
+from tests.docs.pages import DOCS, ROOT, pages
 
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#[^)]*)?\)")
@@ -119,3 +119,9 @@ def test_pages_with_graphs_have_what_draws_them_beside_them() -> None:
     (script,) = re.findall(r"^extra_javascript:\n  - (\S+)", configured, re.MULTILINE)
     assert 'globalThis["mermaid"] = ' in (DOCS / script).read_text()
     assert (DOCS / script).with_name("LICENSE").read_text().startswith("The MIT License")
+
+
+def test_each_picture_is_shown_on_a_page_and_each_that_is_shown_is_there() -> None:
+    pages = [page.read_text() for page in (*DOCS.rglob("*.md"), ROOT / "README.md")]
+    shown = {name for text in pages for name in re.findall(r"assets/(dashboard/[\w-]+\.png)", text)}
+    assert shown == {str(file.relative_to(DOCS / "assets")) for file in (DOCS / "assets" / "dashboard").iterdir()}
