@@ -13,7 +13,7 @@ ARGS ?=
 SIZE ?= full
 
 # More processes than cores, since most wait for their servers; each has its own, so one alone where a server is given.
-PROCESSES := $(shell n=$$(nproc); echo $$((n < 5 ? n + 3 : 8)))
+PROCESSES := $(shell n=$$(nproc); echo $$((n < 6 ? n + 2 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help

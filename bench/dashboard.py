@@ -2,7 +2,7 @@
 
 A PostgreSQL with many queues, one of which holds half of all messages; the dashboard runs in a process of its own. Each
 page is asked for one after another while other pages are open and kept live. Then, of a growing number of viewers: how
-many transactions the database sees in a second.
+many reads the dashboard makes in a second, counted in its process.
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from statistics import quantiles
-from typing import Final
+from typing import Any, Final
 
 import httpx
-import psycopg
+import uvicorn
+from starlette.responses import PlainTextResponse
 
 import duerow
-from duerow import Draft
+from bench.dashboard_fill import BIG, fill
+from duerow import aio
+from duerow.web import application
 from tests.servers import postgresql
 from tests.servers.process import free_port
 
-BATCH: Final = 10_000
-BIG: Final = "big"
+READS: Final = "/reads"
+"""Where the measured process tells how often it has asked the database for something."""
+
 PAGES: Final = {
     "overview": "/",
     "overview, page 7": "/?sort=name&page=7",
@@ -36,13 +39,20 @@ PAGES: Final = {
     "queue, ready": f"/queues/{BIG}?tab=ready&order=due_at",
     "queue, dead": f"/queues/{BIG}?tab=dead",
     "queue, indexed condition": f"/queues/{BIG}?where=payload.customer+%3D+77",
+    "queue, condition without index": f"/queues/{BIG}?where=payload.order+%3D+77",
     "message": f"/queues/{BIG}/messages/{{id}}",
+    "path of a message": f"/queues/{BIG}/messages/{{id}}/way",
     "dead letters": "/dead",
     "pipelines": "/pipelines",
+    "pipeline": "/pipelines/pipeline-000",
     "schedules": "/schedules",
+    "schedule": "/schedules/schedule-000",
     "workers": "/workers",
     "history": f"/history?queue={BIG}",
     "audit": "/audit",
+    "audit, condition": "/audit?where=payload.by+%3D+%27ana%27",
+    "jobs": "/jobs",
+    "job": "/jobs/{job}",
 }
 
 
@@ -52,7 +62,7 @@ def main() -> None:
     parser.add_argument("--queues", type=int, default=1_000)
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=60, help="how often each page is asked for")
-    parser.add_argument("--viewers", type=int, nargs="*", default=[0, 1, 10, 50, 100])
+    parser.add_argument("--viewers", type=int, nargs="*", default=[0, 1, 10, 100])
     parser.add_argument("--url", help="a database that was filled before; default: a server that is started for this")
     chosen = parser.parse_args()
     with server(chosen.url) as url:
@@ -61,7 +71,7 @@ def main() -> None:
         print(f"{chosen.queues:,} queues, {chosen.messages:,} messages, filled in {time.monotonic() - began:.0f} s")
         with dashboard(url) as address:
             asyncio.run(answers(address, url, chosen.requests))
-            asyncio.run(costs(address, url, chosen.viewers))
+            asyncio.run(costs(address, chosen.viewers))
 
 
 @contextmanager
@@ -74,36 +84,11 @@ def server(url: str | None) -> Iterator[str]:
         yield started
 
 
-def fill(url: str, queues: int, messages: int) -> None:
-    """Push messages, half of them into one queue; nothing is pushed if the database has some."""
-    with duerow.connect(url, migrate=True) as db:
-        big = db.queue(BIG, indexed={"customer": int}, history=timedelta(days=1))
-        if db.queues():
-            return
-        big.declare()
-        for start in range(0, messages // 2, BATCH):
-            big.push_many([Draft({"order": n, "customer": n % 5_000}) for n in range(start, start + BATCH)])
-        each = max(1, messages // 2 // queues)
-        for number in range(queues):
-            queue = db.queue(f"queue-{number:04}", history=timedelta(days=1))
-            for start in range(0, each, BATCH):
-                queue.push_many([Draft({"order": n}) for n in range(start, min(start + BATCH, each))])
-            queue.commit_many(queue.reserve_many(3))
-        for reservation in big.reserve_many(20):
-            big.bury(reservation, "TimeoutError: no answer")
-        big.commit_many(big.reserve_many(500))
-        db.write_counts()
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-
-
 @contextmanager
 def dashboard(url: str) -> Iterator[str]:
     """Serve the dashboard from a process of its own."""
     port = free_port()
-    options = f"port={port}, log_level='warning'"
-    code = f"import uvicorn; from duerow.web import application; uvicorn.run(application({url!r}), {options})"
-    process = subprocess.Popen([sys.executable, "-c", code])
+    process = subprocess.Popen([sys.executable, "-c", f"from bench.dashboard import serve; serve({url!r}, {port})"])
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
@@ -118,33 +103,57 @@ def dashboard(url: str) -> Iterator[str]:
         process.wait(30)
 
 
+def serve(url: str, port: int) -> None:
+    """Serve the dashboard, and under READS the number of its reads and writes so far."""
+    number, run = 0, aio.Database.run
+
+    async def counting(self: aio.Database, *arguments: Any, **options: Any) -> Any:
+        nonlocal number
+        number += 1
+        return await run(self, *arguments, **options)
+
+    aio.Database.run = counting  # type: ignore[method-assign]
+    window = application(url)
+
+    async def counted(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] == READS:
+            await PlainTextResponse(str(number))(scope, receive, send)
+        else:
+            await window(scope, receive, send)
+
+    uvicorn.run(counted, port=port, log_level="warning")
+
+
 async def answers(address: str, url: str, requests: int) -> None:
     """Print how long pages take, the very first look and then the 95th percentile."""
     async with httpx.AsyncClient(base_url=address, timeout=60) as browser:
         began = time.perf_counter()
         await browser.get("/")
         print(f"first look at the overview: {1000 * (time.perf_counter() - began):.0f} ms")
-        with psycopg.connect(url) as connection:
-            id = connection.execute(
-                "SELECT min(id) FROM duerow_message WHERE queue = %s", (BIG.encode().decode(),)
-            ).fetchone()
+        with duerow.connect(url) as db:
+            id = db.queue(BIG).find(limit=1)[0].id
+            job = db.queue("duerow.jobs").history(limit=1)[0].id
         async with viewers(address, ["/", f"/queues/{BIG}", "/dead"]):
             await asyncio.sleep(8)
             print("\n| page | p50 | p95 | highest | size |\n|---|---|---|---|---|")
             for name, path in PAGES.items():
-                times, size = [], 0
-                for _ in range(requests):
-                    began = time.perf_counter()
-                    page = await browser.get(path.format(id=id[0] if id else 1))
-                    times.append(1000 * (time.perf_counter() - began))
-                    size = len(page.content)
-                    if page.status_code != 200:
-                        print(f"{path}: {page.status_code} {page.text[-400:]}")
-                        break
-                cuts = quantiles(times, n=100) if len(times) > 1 else times * 99
-                print(
-                    f"| {name} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {max(times):.0f} ms | {size / 1000:.0f} kB |"
-                )
+                print(await measured(browser, name, path.format(id=id, job=job), requests))
+
+
+async def measured(browser: httpx.AsyncClient, name: str, path: str, requests: int) -> str:
+    """Return the line of a page in the table; a page whose search was stopped is one that was answered."""
+    times, size, stopped = [], 0, 0
+    for _ in range(requests):
+        began = time.perf_counter()
+        page = await browser.get(path)
+        times.append(1000 * (time.perf_counter() - began))
+        size = len(page.content)
+        stopped += page.status_code == 504
+        if page.status_code not in (200, 504):
+            return f"{path}: {page.status_code} {page.text[-400:]}"
+    cuts = quantiles(times, n=100) if len(times) > 1 else times * 99
+    end = f" {stopped} stopped |" if stopped else ""
+    return f"| {name} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {max(times):.0f} ms | {size / 1000:.0f} kB |{end}"
 
 
 class viewers:
@@ -171,25 +180,16 @@ class viewers:
         await self.browser.aclose()
 
 
-async def costs(address: str, url: str, numbers: list[int]) -> None:
-    """Print how many transactions a second the database sees for so many viewers of the overview."""
-    print("\n| viewers of the overview | transactions a second |\n|---|---|")
+async def costs(address: str, numbers: list[int], seconds: float = 10.0) -> None:
+    """Print how many reads a second the dashboard makes for so many viewers of the overview."""
+    print("\n| viewers of the overview | reads a second |\n|---|---|")
     for number in numbers:
-        async with viewers(address, ["/"] * number):
+        async with viewers(address, ["/"] * number), httpx.AsyncClient(base_url=address) as asking:
             await asyncio.sleep(8)
-            before, began = transactions(url), time.monotonic()
-            await asyncio.sleep(10)
-            print(f"| {number} | {(transactions(url) - before) / (time.monotonic() - began):.0f} |")
-
-
-def transactions(url: str) -> int:
-    """Return how many transactions the database has seen."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SELECT pg_stat_clear_snapshot()")
-        row = connection.execute(
-            "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
-        ).fetchone()
-    return int(row[0]) if row else 0
+            before, began = int((await asking.get(READS)).text), time.monotonic()
+            await asyncio.sleep(seconds)
+            after = int((await asking.get(READS)).text)
+            print(f"| {number} | {(after - before) / (time.monotonic() - began):.1f} |")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import logging
 import os
 import signal
@@ -30,12 +31,18 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.en
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let Spark spare what pays for large data alone; the long tests have it as users do."""
+    gc.disable()  # collecting thousands of tests makes no garbage, but has Python look for it again and again
     if config.option.markexpr == "not soak":
         os.environ.setdefault("SPARK_CONF_DIR", str(HERE / "spark" / "quick"))
         Connection._create_ssl_ctx = _ssl_context(Connection._create_ssl_ctx)
         typer.testing._get_command = cache(typer.testing._get_command)  # reads the signature of every command
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(FailuresAtOnce(config))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on."""
+    gc.enable()
 
 
 class FailuresAtOnce:
@@ -78,8 +85,13 @@ def logging_as_before() -> Iterator[None]:
         root.setLevel(before[1])
 
 
-TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"}
-"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo."""
+TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"} | {
+    f"tests/stores/{family}/": family for family in ("sqlite", "postgresql", "mysql", "mariadb", "mongodb")
+}
+"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo, a family's compiled statements.
+
+A process compiles each statement once for each family and driver, which takes as long as most tests.
+"""
 
 
 @pytest.hookimpl(optionalhook=True)

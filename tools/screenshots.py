@@ -12,12 +12,19 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
+from duerow import Draft, Pipeline, Relay, Sink
+from duerow.aio.entity import EntityQueue
+from duerow.testing.clock import MovableClock
+from duerow.web import Account, Accounts
 from tests.servers import browser as chromium
 from tests.web.dashboard import scene
 from tests.web.server import serving
@@ -30,7 +37,8 @@ MOST_BYTES = 150_000
 IN_THE_DOCUMENTATION = (
     *("overview-light", "overview-dark", "overview-phone", "queue-light", "messages-light", "message-light"),
     *("dead-light", "pipeline-light", "pipeline-dark", "pipeline-phone", "schedules-light", "workers-light"),
-    *("history-light", "confirm-light", "audit-light"),
+    *("history-light", "confirm-light", "audit-light", "way-light", "schedule-light", "pipelines-light"),
+    *("jobs-light", "job-light", "login-light", "rows-light"),
 )
 
 PAGES = {
@@ -45,6 +53,13 @@ PAGES = {
     "history": "/history?queue=orders.invoice",
     "audit": "/audit",
     "confirm": "",
+    "way": "",
+    "schedule": "/schedules/stock-check",
+    "pipelines": "/pipelines",
+    "job": "",
+    "jobs": "/jobs",
+    "login": "/login",
+    "rows": "/queues/invoice.sending?row=1",
 }
 
 
@@ -57,30 +72,60 @@ def main() -> None:
     chosen = parser.parse_args()
     logging.disable(logging.WARNING)
     chosen.into.mkdir(parents=True, exist_ok=True)
-    with shop() as address, chromium.running() as browser:
+    with shop() as (open_one, guarded), chromium.running() as browser:
         for name in chosen.pages or PAGES:
             for look in LOOKS:
                 if not chosen.all and f"{name}-{look}" not in IN_THE_DOCUMENTATION:
                     continue
                 picture = chosen.into / f"{name}-{look}.png"
-                draw(browser, address, name, look, picture)
+                draw(browser, guarded if name == "login" else open_one, name, look, picture)
                 print(f"{picture}: {picture.stat().st_size:,} bytes")
 
 
 @contextmanager
-def shop() -> Iterator[str]:
-    """Serve the dashboard over a shop that has been at work for a few seconds."""
+def shop() -> Iterator[tuple[str, str]]:
+    """Serve the dashboard over a shop that has been at work for a few seconds: open to all, and with accounts."""
     folder = Path(tempfile.mkdtemp())
     url = f"sqlite:///{folder / 'shop.db'}"
     try:
         with duerow.connect(url, migrate=True) as db:
             scene.fill(db, 80)
             scene.past_hour(db)
-        with scene.working(url), serving(url) as address:
+            more(db)
+        past_ticks(url)
+        rows = EntityQueue(scene.Invoice.sending, create_async_engine(scene.invoices(folder / "own.db")))
+        with scene.working(url), serving(url, queues=[rows]) as address, serving(url, users=PEOPLE) as guarded:
             time.sleep(12)
-            yield address
+            yield address, guarded
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+PEOPLE = Accounts({"ana": Account("operator", "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAA")})
+
+
+def more(db: duerow.Database) -> None:
+    """Add a second pipeline, which backs up, many messages for a job, and a schedule that has ticked."""
+    late = [Relay("returns.check", print, to="returns.refund"), Sink("returns.refund", print)]
+    db.declare_pipeline(Pipeline("returns", late))
+    due = datetime.now(UTC) - timedelta(minutes=7)
+    db.queue("returns.refund").push_many([Draft({"order": n}, due=due) for n in range(26)])
+    db.queue("newsletter").push_many([Draft({"to": f"reader-{n}@example.org"}) for n in range(9_900)])
+
+
+def past_ticks(url: str) -> None:
+    """Add a schedule that has ticked for an hour."""
+    clock = MovableClock()
+    clock.set(datetime.now(UTC) - timedelta(minutes=61))
+    with duerow.connect(url, clock=clock) as db:
+        stock = db.queue("stock", history=timedelta(days=1))
+        stock.declare()
+        db.schedule("stock-check", every=timedelta(minutes=10), queue="stock", payload={"shelf": "all"})
+        for tick in range(6):
+            clock.advance(timedelta(minutes=10))
+            db.maintain()
+            if tick < 5:
+                stock.commit_many(stock.reserve_many(9))
 
 
 def draw(browser: Browser, address: str, name: str, look: str, picture: Path) -> None:
@@ -91,10 +136,18 @@ def draw(browser: Browser, address: str, name: str, look: str, picture: Path) ->
     )
     page = context.new_page()
     open_page(page, address, name)
-    page.wait_for_timeout(900)
-    page.screenshot(path=picture, full_page=look != "phone" and name not in ("queue", "history"))
+    page.wait_for_timeout(100 if name == "job" else 900)  # that is soon over
+    whole = look != "phone" and name not in ("queue", "history")
+    bottom = page.locator("main").evaluate(END)
+    clip: Any = {"x": 0, "y": 0, "width": width, "height": bottom + 28 if whole else min(bottom + 28, height)}
+    page.screenshot(path=picture, full_page=whole, clip=clip)
     context.close()
     shrink(picture)
+
+
+END = """(main) => (document.body.matches(".login") ? main.getBoundingClientRect().bottom + 90
+  : Math.max(...[...main.children].map((one) => one.getBoundingClientRect().bottom))) + scrollY"""
+"""Where the contents of a page end."""
 
 
 def open_page(page: Page, address: str, name: str) -> None:
@@ -110,6 +163,15 @@ def open_page(page: Page, address: str, name: str) -> None:
                 box.check()
             page.select_option("[data-verb]", "remove")
             page.click("#many button")
+        case "way":
+            page.goto(f"{address}/history?queue=orders.pack")
+            page.locator("tbody .name").nth(5).click()
+            page.goto(f"{page.url}/way")
+            page.wait_for_selector("#made-" + page.url.split("/")[-2])
+        case "job":
+            change_all(page, f"{address}/queues/sms", "reprioritise", priority="5")
+            change_all(page, f"{address}/queues/newsletter", "edit", patch='{"locale": "hr"}')
+            expect(page.locator(".big")).not_to_have_text("0")
         case "audit":
             if not page.goto(f"{address}/audit") or not page.locator("tbody tr").count():
                 for queue, verb in (("emails", "Pause"), ("emails", "Resume"), ("reports", "Pause")):
@@ -118,6 +180,18 @@ def open_page(page: Page, address: str, name: str) -> None:
                 page.goto(f"{address}/audit")
         case _:
             page.goto(f"{address}{PAGES[name]}")
+
+
+def change_all(page: Page, queue: str, verb: str, **fields: str) -> None:
+    """Change all messages of a queue; the page is then that of the job."""
+    page.goto(queue)
+    page.select_option("[name=scope]", "all")
+    page.select_option("[data-verb]", verb)
+    for name, value in fields.items():
+        page.fill(f"#many [name={name}]", value)
+    page.click("#many button")
+    page.click(".confirm button")
+    page.wait_for_url("**/jobs/*")
 
 
 def shrink(picture: Path) -> None:

@@ -25,6 +25,7 @@ OF_A_QUEUE = {
     "requeue": ("--where", "id > 0"),
     "transfer": ("--where", "id > 0", "--to", "elsewhere"),
     "pause": (),
+    "limit": ("--clear",),
     "resume": (),
     "drain": ("--timeout", "0"),
     "purge": ("--confirm", "oders"),

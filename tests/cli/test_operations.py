@@ -6,6 +6,7 @@ import time
 from datetime import timedelta
 
 from duerow import Database, fixed, limited
+from duerow.queue.limits import RunLimits
 from tests.cli.conftest import Command, parsed
 
 
@@ -35,6 +36,30 @@ def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
     assert not queue.stats().paused
     assert parsed(command("pause", "orders", "--json")) == {"queue": "orders", "paused": True}
     assert parsed(command("resume", "orders", "--json")) == {"queue": "orders", "paused": False, "draining": False}
+
+
+def test_what_workers_may_do_is_shown_set_and_cleared(command: Command, database: Database):
+    queue = database.queue("orders")
+    queue.push("hello")
+    assert command("limit", "orders").stdout == "orders: no limits but those that each worker was started with\n"
+    said = command("limit", "orders", "--concurrency", "2", "--rate", "100", "--per", "0.5").stdout
+    assert said == "orders: each worker runs at most 2 at once; each worker starts at most 100 in 0.5 s\n"
+    set_, span = queue.limits(), timedelta(seconds=0.5)
+    assert (set_.concurrency, set_.cluster_concurrency, set_.rate, set_.rate_span) == (2, None, 100, span)
+    assert command("limit", "orders").stdout == said
+    assert parsed(command("limit", "orders", "--cluster-concurrency", "3", "--json")) == {
+        "queue": "orders",
+        "concurrency": None,
+        "cluster_concurrency": 3,
+        "rate": None,
+        "per": None,
+    }
+    for wrong in (["--per", "5"], ["--clear", "--concurrency", "2"], ["--concurrency", "99999"]):
+        assert command("limit", "orders", *wrong).exit_code == 1
+    assert queue.limits().cluster_concurrency == 3
+    assert parsed(command("limit", "orders", "--clear", "--json"))["cluster_concurrency"] is None
+    assert queue.limits() == RunLimits()
+    assert [entry["action"] for entry in parsed(command("audit", "--json"))] == ["limit"] * 3
 
 
 def test_dead_letters_go_back(command: Command, database: Database):

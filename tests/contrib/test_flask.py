@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from flask import Flask, current_app
 from flask_sqlalchemy import SQLAlchemy
 
 import duerow
+from duerow.cli.workers import run_all
 from duerow.contrib.flask import FlaskQueues
 from duerow.contrib.sqlalchemy import push_at_commit
 from duerow.errors import ConfigurationError, SchemaOutdated
@@ -127,3 +130,83 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         shop.mail.push(1)
     with pytest.raises(AttributeError):
         shop.mail._nothing  # noqa: B018 - reading it is what fails
+
+
+def test_tasks_are_pushed_in_the_applications_context_before_any_request_and_in_no_other(shop: Shop) -> None:
+    tasks = shop.queues.tasks(results=timedelta(hours=1))
+
+    @tasks.task
+    def double(number: int) -> int:
+        return number * 2
+
+    with pytest.raises(ConfigurationError, match=r"with app\.app_context"):
+        double.push(1)
+    other = Flask("other")
+    other.config["DUEROW_URL"] = "memory://"
+    shop.queues.init_app(other)
+    handles = []
+    for app in (shop.app, other):
+        with app.app_context():
+            shop.queues.migrate()
+            handles.append(double.push(4))
+            assert tasks.queue("tasks").count() == 1
+    with shop.app.app_context():
+        for worker in shop.queues.workers():
+            worker.run("idle")
+        assert handles[0].result(timeout=timedelta(0)) == 8
+    with other.app_context():
+        assert (handles[1].status(), tasks.queue("tasks").count()) == ("waiting", 1)
+        shop.queues.close()
+
+
+def test_several_tasks_may_share_a_queue(shop: Shop) -> None:
+    told: list[str] = []
+    first, second = shop.queues.tasks(), shop.queues.tasks()
+
+    @first.task
+    def one() -> None:
+        told.append("one")
+
+    @second.task
+    def two() -> None:
+        told.append("two")
+
+    @second.callback
+    def both(outcomes: list[duerow.TaskOutcome]) -> None:
+        told.append("both")
+
+    @first.callback
+    def never(outcomes: list[duerow.TaskOutcome]) -> None: ...
+
+    with shop.app.app_context():
+        shop.queues.migrate()
+        one.push()
+        second.push_batch([two.draft()], both)
+        while len(told) < 3:
+            asyncio.run(run_all(shop.queues.workers("tasks"), "idle"))
+        assert sorted(told) == ["both", "one", "two"]
+        assert shop.queues.database.queue("tasks/parts/sets").count("dead") == 0
+
+
+def test_systemd_and_a_file_are_told_how_the_workers_are(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, seen = tmp_path / "health", []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+
+        @shop.queues.queue("seen").handler
+        def look(message: Any) -> None:
+            seen.append(file.exists())
+
+        with shop.app.app_context():
+            shop.queues.migrate()
+            shop.queues.database.queue("seen").push(1)
+        run = shop.app.test_cli_runner().invoke
+        done = run(args=["queues", "worker", "--until", "idle", "--health-file", str(file)])
+        told = [heard.recv(4096).decode().splitlines()]
+        while told[-1] != ["STOPPING=1"]:
+            told.append(heard.recv(4096).decode().splitlines())
+    assert (done.exit_code, seen, file.exists()) == (0, [True], False)
+    assert "WATCHDOG=1" in told[0]

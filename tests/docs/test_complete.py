@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import duerow.web
 from duerow.cli.application import app
 from duerow.spark.command import app as on_spark
 from examples.flights.command import app as demo
-from tests.docs.pages import DOCS, name, pages
+from tests.docs.pages import DOCS, ROOT, pages
 
 DIRECTIVE = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#[^)]*)?\)")
@@ -85,6 +86,13 @@ def test_the_reference_shows_no_command_that_is_not_there():
     assert set(sections(COMMAND_PAGE)) == set(PROGRAMS)
 
 
+def test_each_extra_of_the_package_is_among_those_that_can_be_installed() -> None:
+    package = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+    rows = re.findall(r"^\| (`[^|]*) \|", (DOCS / "reference" / "install.md").read_text(), re.MULTILINE)
+    shown = [extra for row in rows for extra in re.findall(r"`([^`]+)`", row)]
+    assert sorted(shown) == sorted(package["project"]["optional-dependencies"])
+
+
 def options(command: Any) -> list[str]:
     """How the options of a command are written in their long form, and what its arguments are called."""
     return [
@@ -99,10 +107,10 @@ def sections(page: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.mark.parametrize("page", pages(), ids=name)
-def test_each_link_to_another_page_leads_to_one(page: Path):
-    targets = [target for target in LINK.findall(page.read_text()) if target and "://" not in target]
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+def test_each_link_to_another_page_leads_to_one():
+    targets = [(page, target) for page in pages() for target in LINK.findall(page.read_text())]
+    there = [(page, target) for page, target in targets if target and "://" not in target]
+    assert [(page, target) for page, target in there if not (page.parent / target).exists()] == []
 
 
 def test_pages_with_graphs_have_what_draws_them_beside_them() -> None:
@@ -111,3 +119,9 @@ def test_pages_with_graphs_have_what_draws_them_beside_them() -> None:
     (script,) = re.findall(r"^extra_javascript:\n  - (\S+)", configured, re.MULTILINE)
     assert 'globalThis["mermaid"] = ' in (DOCS / script).read_text()
     assert (DOCS / script).with_name("LICENSE").read_text().startswith("The MIT License")
+
+
+def test_each_picture_is_shown_on_a_page_and_each_that_is_shown_is_there() -> None:
+    pages = [page.read_text() for page in (*DOCS.rglob("*.md"), ROOT / "README.md")]
+    shown = {name for text in pages for name in re.findall(r"assets/(dashboard/[\w-]+\.png)", text)}
+    assert shown == {str(file.relative_to(DOCS / "assets")) for file in (DOCS / "assets" / "dashboard").iterdir()}

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
+from sqlalchemy.engine import make_url
 
 from tests.servers.process import (
     ServerUnavailable,
@@ -61,6 +62,43 @@ def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
             running.enter_context(serving([*server, *FORGETFUL], home, lambda: _answers(url), owner, crash))
 
         yield url, restart
+
+
+@contextmanager
+def with_standby() -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """The URLs of a server without autovacuum and of its standby, and a function that ends the standby.
+
+    The server keeps what the standby still reads: the standby has a replication slot, and says which snapshot it has.
+    """
+    with _cluster() as (server, home, owner, url), workspace("postgresql", owner) as second, ExitStack() as running:
+        server += [*FORGETFUL, "-c", "autovacuum=off", "-c", "max_prepared_transactions=2"]
+        with serving(server, home, lambda: create_database(url), owner, signal.SIGINT):
+            _slot(url)
+        run(owner, ["cp", "-r", home / "data", second / "data"])
+        run(owner, ["touch", second / "data" / "standby.signal"])
+        with (second / "data" / "postgresql.auto.conf").open("a") as settings:
+            settings.write(FOLLOWING.format(url=url))
+        running.enter_context(serving(server, home, lambda: _answers(url), owner, signal.SIGINT))
+        port = free_port()
+        other, where = url.replace(f":{make_url(url).port}/", f":{port}/"), server.index("-D")
+        follower = [*server, "-p", str(port)]
+        follower[where + 1] = second / "data"
+        with ExitStack() as following:
+            following.enter_context(serving(follower, second, lambda: _answers(other), owner, signal.SIGINT))
+            yield url, other, following.close
+
+
+FOLLOWING = """
+primary_conninfo = '{url}'
+primary_slot_name = 'standby'
+hot_standby_feedback = on
+wal_receiver_status_interval = 1
+"""
+
+
+def _slot(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SELECT pg_create_physical_replication_slot('standby')")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from duerow.testing.clock import seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import payloads
 from tests.crash.on_spark import GATHERED, check, pipeline
+from tests.spark.finished import finish
 from tests.spark.random_kills import DyingSource, RandomKills, dying
 from tests.spark.test_source import options_of
 
@@ -70,7 +71,7 @@ def test_writes_of_frames_and_streams_whose_tasks_are_killed_anywhere_push_or_en
     reading = session.readStream.format("duerow").options(**options_of(place, queue="atomic-true", batch=150)).load()
     settling = reading.writeStream.format("dying").options(**options(killing, queue="atomic-true", to="after"))
     settling = settling.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
-    settling.start().awaitTermination(120)
+    finish(settling)
     print(killing.where())
     assert sorted(payloads(db.queue("after"))) == list(range(NUMBERS))
     assert db.queues() == ["after", "atomic-false"]

@@ -28,6 +28,7 @@ from duerow.spark.source import schema
 from duerow.spark.streams import Heart, StreamPushWriter, StreamReader, ranges, stream_writer
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import everything, payloads
+from tests.spark.finished import finish
 from tests.spark.test_source import options_of
 
 START = {"claim": "", "ranges": [], "count": 0}
@@ -43,7 +44,7 @@ def stream(session: SparkSession, place: Place, **more: Any) -> DataFrame:
 def run(frame: DataFrame, place: Place, checkpoint: Path, **more: Any) -> None:
     """Run a query into the queues until what is available now is over."""
     writing = frame.writeStream.format("duerow").options(**options_of(place, **more))
-    writing.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination(120)
+    finish(writing.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True))
 
 
 def reader(place: Place, **more: Any) -> StreamReader:
@@ -297,7 +298,7 @@ def test_in_foreach_batch_a_stream_goes_wherever_a_frame_can_and_its_messages_ar
         done.option("done", "true").mode("append").save()
 
     query = stream(session, place).writeStream.foreachBatch(keep).trigger(availableNow=True)
-    query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(120)
+    finish(query.option("checkpointLocation", str(tmp_path / "checkpoint")))
     assert session.read.parquet(str(tmp_path / "out-0")).count() == 10
     assert everything(db) == []
 

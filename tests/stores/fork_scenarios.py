@@ -240,22 +240,29 @@ def open_elsewhere(url: str, settings: Settings) -> None:
 def open_elsewhere_awaited(url: str, settings: Settings) -> None:
     """The same, while a call of the forking loop is running, which therefore cannot end before the fork."""
 
-    async def fork() -> tuple[int, aio.Database]:
+    async def fork() -> int:
         database = await aio.connect(url, **settings)
         running = asyncio.create_task(database.queue("mail").push("accepted"))
         await asyncio.sleep(0)
         child = os.fork()
-        if child:
-            await running
-        return child, database
+        if child == 0:  # which has the loop in common with its parent, and must not take what is meant to wake that
+            in_a_thread(lambda: os._exit(0 if both_refused(database) else 1))
+        await running
+        return child
 
-    loop = asyncio.new_event_loop()
-    child, database = loop.run_until_complete(fork())
-    if child == 0:
+    def both_refused(database: aio.Database) -> bool:
         push = database.queue("mail").push
         anew = partial(aio.connect, url, **settings)
-        os._exit(0 if refused(lambda: asyncio.run(push("refused"))) and refused(lambda: asyncio.run(anew())) else 1)
-    end([child])
+        return refused(lambda: asyncio.run(push("refused"))) and refused(lambda: asyncio.run(anew()))
+
+    end([asyncio.run(fork())])
+
+
+def in_a_thread(act: Callable[[], object]) -> None:
+    signal.alarm(30)
+    thread = threading.Thread(target=act)
+    thread.start()
+    thread.join()
 
 
 def refused(call: Callable[[], object]) -> bool:

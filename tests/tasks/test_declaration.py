@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +12,9 @@ import pydantic
 import pytest
 
 import duerow
-from duerow import Draft, Tasks
+from duerow import Draft, TaskOutcome, Tasks
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage
+from duerow.testing.contents import everything
 
 
 @dataclass
@@ -130,6 +132,30 @@ def test_options_that_are_not_there_or_out_of_bounds_are_refused(tasks: Tasks) -
         note.push_many([Draft(1)])
     with pytest.raises(CodecError, match="takes calls of its tasks"):
         tasks.queue("tasks").push({"number": 1})
+
+
+@pytest.mark.parametrize("kind", ["unique", "debounce", "throttle"])
+def test_calls_that_a_window_spaces_cannot_be_pushed_past_it(tasks: Tasks, kind: str) -> None:
+    @tasks.callback
+    def report(outcomes: list[TaskOutcome]) -> None: ...
+
+    terms: dict[str, Any] = {"key": "index-{number}", kind: timedelta(minutes=1)}
+
+    @tasks.task(**terms)
+    def index(number: int) -> None: ...
+
+    refused: list[Any] = [
+        lambda: tasks.push_batch([index.draft(1)], report),
+        lambda: index.options(on_duplicate="replace"),
+        lambda: index.options(key=None).push(1),
+    ]
+    if kind != "unique":
+        refused.append(lambda: index.after(timedelta(1)).push(1))
+    for push in refused:
+        for mode in (nullcontext(), tasks.trial(), tasks.trial(run=True)):
+            with mode, pytest.raises(ConfigurationError, match=f"'index' has {kind}="):
+                push()
+    assert everything(tasks.database) == []
 
 
 def test_a_worker_needs_tasks_and_queues_that_have_some(tasks: Tasks) -> None:

@@ -49,6 +49,21 @@ def test_a_worker_of_the_command_runs_the_tasks_of_a_module(tmp_path: Path) -> N
     assert (tmp_path / "myfile").read_text() == "3"
 
 
+def test_a_worker_of_the_command_runs_only_the_tasks_of_the_queues_named(tmp_path: Path) -> None:
+    more = """
+@tasks.task(queue="mail")
+def shout():
+    print("not now")
+
+sum.push(1, 2)
+shout.push()
+"""
+    (tmp_path / "mycode.py").write_text(QUICK_START + more)
+    done = run_program("duerow", ["worker", "mycode:tasks", "sums", "--until", "idle"], tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "myfile").read_text() == "3"
+
+
 def test_the_shop_with_tasks_takes_orders_and_reports_once(tmp_path: Path) -> None:
     surroundings = {**os.environ, "SHOP_URL": f"sqlite:///{tmp_path}/shop.db"}
     done = run_program("examples.orders", [], ROOT, surroundings)

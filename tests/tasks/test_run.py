@@ -13,6 +13,7 @@ import pytest
 import duerow
 from duerow import Bury, aio, current, fixed, limited
 from duerow.errors import ConfigurationError, MessageGone, TaskCancelled, TaskFailed
+from duerow.testing.clock import MovableClock
 from duerow.testing.worker_harness import PATIENCE, eventually
 
 NOW = timedelta(0)
@@ -77,6 +78,47 @@ def test_an_async_task_in_a_blocking_worker_is_cancelled_too(tmp_path: Path) -> 
         assert ended.wait(PATIENCE)
         running.join(PATIENCE)
         assert (running.is_alive(), handle.status()) == (False, "cancelled")
+
+
+def test_each_async_task_in_a_blocking_worker_knows_its_own_attempt() -> None:
+    with duerow.connect("memory://") as db:
+        tasks = duerow.Tasks(db, results=timedelta(hours=1))
+
+        @tasks.task
+        async def told() -> int:
+            attempt = current()
+            assert attempt is not None
+            return attempt.message.id
+
+        handles = [told.push() for _ in range(3)]
+        tasks.worker().run("idle", signals=False)
+        assert [one.result(NOW) for one in handles] == [one.id for one in handles]
+
+
+def test_a_batch_whose_callback_a_worker_does_not_know_waits_for_one_that_does(tmp_path: Path) -> None:
+    told: list[int] = []
+    clock = MovableClock()
+    with duerow.connect(url_of(tmp_path), migrate=True, clock=clock) as db:
+        older, newer = duerow.Tasks(db), duerow.Tasks(db)
+
+        def note(number: int) -> None: ...
+
+        for tasks in (older, newer):
+            tasks.task(note)
+
+        @older.callback
+        def other(outcomes: list[duerow.TaskOutcome]) -> None: ...
+
+        @newer.callback
+        def report(outcomes: list[duerow.TaskOutcome]) -> None:
+            told.append(len(outcomes))
+
+        newer.push_batch([newer.task(note).draft(1)], report)
+        for _ in range(30):
+            older.worker().run("idle", signals=False)
+            clock.advance(timedelta(seconds=1))
+        newer.worker().run("idle", signals=False)
+    assert told == [1]
 
 
 def test_a_call_that_is_pushed_in_a_transaction_that_is_undone_never_was(tmp_path: Path) -> None:

@@ -198,6 +198,52 @@ async def test_coroutines_are_awaited_and_plain_functions_called(clock: MovableC
         assert await orders.count() == 0
 
 
+def batches_of(tasks: Any, told: list[Any]) -> Any:
+    """Declare a task in two queues, and a callback that notes the outcomes."""
+
+    @tasks.task
+    def double(number: int) -> int:
+        if number == 3:
+            raise duerow.Bury("no threes")
+        return number * 2
+
+    @tasks.task(queue="mail")
+    def shout(text: str) -> str:
+        return text.upper()
+
+    @tasks.callback
+    def report(outcomes: list[duerow.TaskOutcome]) -> None:
+        told.append([one.value for one in outcomes])
+
+    return [double.draft(2), double.draft(3), shout.draft("hi")], report
+
+
+def test_the_tasks_of_an_application_are_run_and_their_batches_call_back(db: duerow.Database, clock: MovableClock):
+    told: list[Any] = []
+    tasks = duerow.Tasks(db, results=minutes(5))
+    calls, report = batches_of(tasks, told)
+    begun = clock.now()
+    batch = tasks.push_batch(calls, report)
+    turns = drain(tasks, clock=clock)
+    assert (told, batch.handles[0].result(seconds(0)), clock.now()) == ([[4, None, "HI"]], 4, begun)
+    assert {turn.message.queue for turn in turns} == {"tasks", "mail", "tasks/parts", "tasks/parts/sets"}
+    tasks.push_batch(calls, report)
+    mine = {tasks.queue(name): tasks.run for name in ("tasks", "mail")}
+    assert len(drain(mine)) == len(turns)
+    assert told == [[4, None, "HI"]] * 2
+
+
+async def test_the_awaited_tasks_of_an_application_are_run_too():
+    told: list[Any] = []
+    async with await aio.connect("memory://") as db:
+        tasks = aio.Tasks(db)
+        await tasks.push_batch(*batches_of(tasks, told))
+        await adrain(tasks)
+    assert told == [[4, None, "HI"]]
+    with pytest.raises(ConfigurationError, match=r"duerow\.aio"):
+        drain(tasks)  # type: ignore[arg-type]
+
+
 def test_drain_works_on_any_database(tmp_path: Any, clock: MovableClock):
     with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True, clock=clock) as db:
         queue = db.queue("mails")

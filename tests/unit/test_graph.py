@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ import duerow
 from duerow import Draft, Fork, Graph, Join, Message, Pipeline, Relay, Sink, Split, Switch, aio
 from duerow.errors import ConfigurationError, InvalidMessage, NotSupported
 from duerow.pipeline.graph import graph_text, read_graph
+from duerow.worker.budget import Budget
 
 
 def same(message: Any) -> Any:
@@ -131,20 +130,29 @@ def test_plain_workers_carry_messages_through_every_kind_of_station(
     assert run(f"sqlite:///{tmp_path}/app.db") == wanted
 
 
-def test_a_station_with_a_rate_begins_no_more_than_that_over_all_rounds() -> None:
+def test_a_station_with_a_rate_begins_no_more_than_that_over_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     span = timedelta(milliseconds=300)
-    begun: list[float] = []
+    spent: list[tuple[float, int]] = []
+    begun: list[tuple[Any, int]] = []
+    spend = Budget.spend
+
+    def noted(budget: Budget, count: int) -> None:
+        spend(budget, count)
+        spent.extend([budget._spent[-1]] if count else [])
 
     def note(message: Message) -> Any:
-        begun.append(monotonic())
+        begun.append((message.payload, sum(count for _, count in spent)))
         return message.payload
 
+    monkeypatch.setattr(Budget, "spend", noted)
     pipeline = Pipeline("p", [Relay("a", note, to="b", rate=(2, span)), Sink("b", same)])
     with duerow.connect("memory://") as db:
         db.queue("a").push_many([Draft(number) for number in range(5)])
         pipeline.run(db)
-    most = max(Counter(sum(1 for other in begun if 0 <= other - one < 0.29) for one in begun))
-    assert (len(begun), most) == (5, 2)
+    assert [payload for payload, _ in begun] == list(range(5))
+    assert all(number <= allowed for number, (_, allowed) in enumerate(begun, 1)), "a handler begins what was counted"
+    most = max(sum(count for at, count in spent if 0 <= at - start < span.total_seconds()) for start, _ in spent)
+    assert most == 2
 
 
 def test_what_a_store_cannot_do_is_refused_before_anything_is_begun() -> None:

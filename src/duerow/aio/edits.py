@@ -16,7 +16,8 @@ from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.queue.counts import CAP, Count, Counts, counted, counted_by
 from duerow.queue.edits import UNFINISHED, Changed, EditBatch
-from duerow.store import Query
+from duerow.store import Entry, Query, Record
+from duerow.tasks import batch
 from duerow.where import as_condition, as_path
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
@@ -284,17 +285,25 @@ class Edits(QueueHandle[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Remove messages from the queue; the result is true if there were any. Otherwise like `edit`."""
+        """Remove messages from the queue; the result is true if there were any. Otherwise like `edit`.
+
+        A batch of tasks that waits for one of them is told that it was cancelled.
+        """
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
-            lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping), within
+            lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping, self._notes), within
         )
 
-    async def _change(self, batch: Callable[[EditBatch | None], Plan[EditBatch]], within: Any) -> Changed:
+    def _notes(self, record: Record) -> list[Entry]:
+        """Return what is pushed when a message is removed: if a batch waits for it, that it was cancelled."""
+        drafts = batch.notes_of(record, self.database.host_time())
+        return [mapping.draft_entry(draft, None, payloads=self._payloads.elsewhere) for draft in drafts]
+
+    async def _change(self, change: Callable[[EditBatch | None], Plan[EditBatch]], within: Any) -> Changed:
         """Run one batch after the other; each gets the result of the previous one."""
-        done = await self.database.run(lambda: batch(None), within)
+        done = await self.database.run(lambda: change(None), within)
         changed = done.changed
         while done.last is not None:
-            done = await self.database.run(lambda previous=done: batch(previous), within)  # type: ignore[misc]
+            done = await self.database.run(lambda previous=done: change(previous), within)  # type: ignore[misc]
             changed += done.changed
         return changed

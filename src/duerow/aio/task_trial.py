@@ -8,12 +8,15 @@ from duerow.aio.task_handle import TaskHandle
 from duerow.errors import TimedOut
 from duerow.message import Draft
 from duerow.payload.codec import Encoded
-from duerow.settlement import failure
+from duerow.settlement import Bury, Retry, failure
+from duerow.tasks import batch, trial
 from duerow.tasks.batch import TaskOutcome
 from duerow.tasks.call import TaskCall
 from duerow.tasks.definition import TaskDefinition
 from duerow.tasks.execution import acall_now
 from duerow.tasks.outcome import TaskState
+from duerow.worker.attempt import CURRENT, Attempt
+from duerow.worker.progress import Progress
 
 
 class TaskTrial:
@@ -21,27 +24,24 @@ class TaskTrial:
 
     Attributes:
         calls: the calls, in the order in which they were pushed.
-        drafts: the same, as messages, with keys, due times and priorities.
+        drafts: the same, as messages, with keys, due times and priorities; and other messages that tasks pushed by how
+            they ended, as in `Commit(then=[…])`.
     """
 
     def __init__(self, run: bool) -> None:
-        self._run = run
+        self._run, self._last = run, 0
         self.calls: list[TaskCall] = []
         self.drafts: list[Draft] = []
 
     async def take(self, host: Any, task: TaskDefinition, draft: Draft) -> TrialHandle:
         """Note a call that is pushed, and run it if the trial runs calls; what it raises is raised."""
-        encoded: Encoded = draft.payload
-        arguments = task.parameters.decode(encoded.kind, encoded.text)
+        arguments = _arguments(task, draft)
         self.calls.append(TaskCall(task.name, arguments))
         self.drafts.append(draft)
-        id = len(self.drafts)
-        if not self._run:
-            return TrialHandle(host, task, id, TaskState(id, "waiting", arguments=arguments))
-        value = await acall_now(task, arguments)
-        if task.returned is not None:
-            value = task.returned.decode(task.returned.encode(value))
-        return TrialHandle(host, task, id, TaskState(id, "done", 1, arguments, value))
+        if self._run:
+            return await self._ran(host, task, draft)
+        id = self._next()
+        return TrialHandle(host, task, id, TaskState(id, "waiting", arguments=arguments))
 
     async def take_batch(
         self, host: Any, tasks: list[TaskDefinition], drafts: list[Draft], then: TaskDefinition
@@ -55,15 +55,65 @@ class TaskTrial:
             except Exception as error:
                 if not self._run:
                     raise
-                id = len(self.drafts)
+                id = self._next()
                 handle = TrialHandle(host, task, id, TaskState(id, "failed", 1, error=failure(error)))
             handles.append(handle)
-            known = handle.known
-            status: Any = known.status
-            outcomes.append(TaskOutcome(handle.id, task.name, status, known.value, known.error))
+            if (ended := _outcome(task, handle.known)) is not None:
+                outcomes.append(ended)
         if self._run:
-            await acall_now(then, {name: outcomes for name in then.parameters.signature.parameters})
+            await self._ran(host, then, batch.callback_draft(then, outcomes))
         return handles
+
+    async def _ran(self, host: Any, task: TaskDefinition, draft: Draft) -> TrialHandle:
+        """Run a call until it has ended, at once however long it asks to wait, and what it pushes by that."""
+        id, arguments, said = self._next(), _arguments(task, draft), None
+        for number in range(1, trial.MOST + 1):
+            attempt = trial.attempt_at(id, task, draft, arguments, number)
+            ended = await _attempted(task, attempt)
+            said = attempt.said or said
+            turn = trial.decided(attempt.message, ended, host.retry_of(task))
+            if not trial.goes_on(turn):
+                known = trial.state_after(task, attempt.message, turn, ended)
+                for other in getattr(turn, "then", ()):
+                    await self._follow(host, other)
+                return TrialHandle(host, task, id, known, said)
+        raise AssertionError(f"task {task.name!r} asked for another attempt {trial.MOST:,} times")
+
+    async def _follow(self, host: Any, draft: Draft) -> None:
+        """Take what a call pushed by how it ended: other calls as ever, other messages as a note."""
+        task = host.definitions.get(draft.payload.kind) if isinstance(draft.payload, Encoded) else None
+        if task is None:
+            self.drafts.append(draft)
+        else:
+            await self.take(host, task, draft)
+
+    def _next(self) -> int:
+        self._last += 1
+        return self._last
+
+
+def _arguments(task: TaskDefinition, draft: Draft) -> dict[str, Any]:
+    encoded: Encoded = draft.payload
+    return task.parameters.decode(encoded.kind, encoded.text)
+
+
+async def _attempted(task: TaskDefinition, attempt: Attempt) -> Any:
+    """Call a function as the current attempt; return what it returned, or how it asked to end its turn."""
+    before = CURRENT.set(attempt)
+    try:
+        return await acall_now(task, attempt.message.payload.arguments)
+    except (Retry, Bury) as asked:
+        return asked
+    finally:
+        CURRENT.reset(before)
+
+
+def _outcome(task: TaskDefinition, known: TaskState) -> TaskOutcome | None:
+    """Return what the callback of a batch is told of a call; None: nothing, since it has not ended."""
+    if known.status == "done":
+        value = batch.plain_value((task.returned or task.loosely_returned).encode(known.value))
+        return TaskOutcome(known.id, task.name, "done", value)
+    return TaskOutcome(known.id, task.name, "failed", error=known.error) if known.status == "failed" else None
 
 
 class TrialHandle(TaskHandle[Any]):
@@ -73,9 +123,11 @@ class TrialHandle(TaskHandle[Any]):
         known: what became of it.
     """
 
-    def __init__(self, host: Any, task: TaskDefinition, id: int, known: TaskState) -> None:
+    def __init__(
+        self, host: Any, task: TaskDefinition, id: int, known: TaskState, said: Progress | None = None
+    ) -> None:
         super().__init__(host, task, id)
-        self.known = known
+        self.known, self._said = known, said
 
     async def state(self) -> TaskState:
         """Return what became of it."""
@@ -90,3 +142,7 @@ class TrialHandle(TaskHandle[Any]):
     async def cancel(self) -> bool:
         """Return whether it had not ended, without doing anything."""
         return not self.known.ended
+
+    async def progress(self) -> Progress | None:
+        """Return how far the function was, as it said last; None: it said nothing, or has not run."""
+        return self._said

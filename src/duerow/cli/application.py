@@ -7,7 +7,8 @@ warnings; 7 `doctor` has errors; 70 a bug in duerow.
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import typer
 
@@ -21,6 +22,7 @@ from duerow.cli import (
     doctor,
     history,
     init,
+    limits,
     message,
     minutes,
     operations,
@@ -89,6 +91,7 @@ app.command("transfer")(transfer.transfer)
 app.command("pause")(operations.pause)
 app.command("resume")(operations.resume)
 app.command("drain")(operations.drain)
+app.command("limit")(limits.limit)
 app.command("purge")(operations.purge)
 app.command("redrive")(operations.redrive)
 app.command("copy")(copy.copy)
@@ -99,9 +102,16 @@ app.command("maintain")(operations.maintain)
 app.command("worker")(worker.work)
 app.command("shell")(shell.shell)
 app.command("audit")(audit.audit)
-app.add_typer(dashboard.commands, name="dashboard")
+app.add_typer(dashboard.commands, name="dashboard", epilog=epilog("dashboard"))
 app.add_typer(schedule.commands, name="schedule")
 app.add_typer(pipeline.commands, name="pipeline")
 
-for _command in app.registered_commands:
-    _command.cls, _command.epilog = DocumentedCommand, epilog(_command.name or "")
+_GROUPS: Final[Mapping[str, typer.Typer]] = {
+    "": app,
+    "dashboard user ": dashboard.users,
+    "schedule ": schedule.commands,
+    "pipeline ": pipeline.commands,
+}
+for _group, _commands in _GROUPS.items():
+    for _command in _commands.registered_commands:
+        _command.cls, _command.epilog = DocumentedCommand, epilog(f"{_group}{_command.name}")

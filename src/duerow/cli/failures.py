@@ -11,7 +11,7 @@ import typer
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from typer.core import TyperGroup
 
-from duerow.cli.help import Help
+from duerow.cli.help import Examples, Help
 from duerow.cli.output import printable, tell
 from duerow.errors import DuerowError, StoreUnavailable, UnknownName, shown
 
@@ -91,7 +91,7 @@ def code_of(error: Exception) -> int:
     return FAILED if isinstance(error, DuerowError | OSError | SQLAlchemyError) else FAULT
 
 
-class Commands(Help, TyperGroup):
+class Commands(Help, Examples, TyperGroup):
     """Commands that report a failure in one line, without a traceback."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:

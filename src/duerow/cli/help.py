@@ -31,8 +31,10 @@ class Help:
         return super().make_context(info_name, args, parent, **extra)  # type: ignore[misc]
 
 
-class DocumentedCommand(TyperCommand):
-    """A command whose help ends with examples, one a line."""
+class Examples:
+    """The part of a command whose help ends with examples, one a line."""
+
+    epilog: str | None
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples as they are: they are to be copied, so they are not wrapped."""
@@ -40,6 +42,10 @@ class DocumentedCommand(TyperCommand):
             formatter.write("\n")
             for line in self.epilog.split("\n\n"):
                 formatter.write(f"{line}\n")
+
+
+class DocumentedCommand(Examples, TyperCommand):
+    """A command whose help ends with examples."""
 
 
 def epilog(name: str) -> str | None:

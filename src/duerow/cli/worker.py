@@ -22,10 +22,10 @@ from duerow import aio
 from duerow.cli.options import PREFIX, AsJson, MaybeUrl, Prefix, Schema, connected, encryption, span
 from duerow.cli.output import printable
 from duerow.cli.reload import run_again, without_reload
-from duerow.cli.workers import application, handle_of, like, run_all, worker_of
+from duerow.cli.workers import TASKS, application, handle_of, like, run_all, worker_of
 from duerow.errors import ConfigurationError, shown
 from duerow.sync.directory import nearest
-from duerow.telemetry.liveness import HealthFile, reported, systemd_of
+from duerow.telemetry.liveness import reported, reporters_of
 from duerow.telemetry.log import JsonFormatter
 from duerow.telemetry.probes import prepare, probed
 from duerow.telemetry.startup import start
@@ -49,13 +49,13 @@ def work(
         str,
         typer.Argument(
             metavar="MODULE:NAME",
-            help="A queue with a handler, a worker, or several of these; or a function to call with each message of "
-            "the given queues. This folder is searched too.",
+            help="Tasks, a queue with a handler, a worker, or several of these; or a function to call with each "
+            "message of the given queues. This folder is searched too.",
         ),
     ],
     queues: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUEUE...", help="The queues, if NAME is a function to call with each message."),
+        typer.Argument(metavar="QUEUE...", help="The queues of a function, or those of the tasks."),
     ] = None,
     url: MaybeUrl = None,
     concurrency: Annotated[
@@ -131,6 +131,8 @@ def work(
     }
     options = {name: option for name, option in options.items() if option is not None}
     declared = None if payload is None else find_type(payload)
+    if isinstance(found, TASKS) and queues:
+        found, options, queues = found.worker(queues, **options), {}, None
     if not queues:
         if declared is not None:
             raise ConfigurationError(f"--payload is for a function and its queues; set the type where {what} is made")
@@ -219,9 +221,7 @@ def _tell_defaults(unseen: Sequence[str], declared: Sequence[str], module: str) 
 
 async def _worked(workers: Sequence[Any], until: Until, probes: Probes) -> bool:
     """Run workers; return whether they left messages of unknown kinds."""
-    reporters = [HealthFile(probes.file)] if probes.file else []
-    systemd = systemd_of(os.environ)
-    with probed(workers, probes.place), reported(workers, [*reporters, *([systemd] if systemd else [])]):
+    with probed(workers, probes.place), reported(workers, reporters_of(probes.file, os.environ)):
         await run_all(workers, until)
     return any(worker.unknown for worker in workers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -30,21 +30,18 @@ class DeclaredQueue(TakesHandler):
 
 
 Q = TypeVar("Q", bound=DeclaredQueue)
-T = TypeVar("T")
 
 
-class DeclaredQueues(Generic[Q, T]):
+class DeclaredQueues(Generic[Q]):
     """The queues that a program declares, by their names.
 
     Args:
-        kind: the class of the queues.
-        tasks: the class of their tasks.
+        kind: what they are.
     """
 
-    def __init__(self, kind: type[Q], tasks: Callable[..., T]) -> None:
-        self._kind, self._kind_of_tasks = kind, tasks
+    def __init__(self, kind: type[Q]) -> None:
+        self._kind = kind
         self._declared: dict[str, Q] = {}
-        self._tasks: list[T] = []
 
     def queue(self, name: str, **settings: Any) -> Q:
         """Declare a queue; see `Database.queue` for its settings.
@@ -60,18 +57,6 @@ class DeclaredQueues(Generic[Q, T]):
         declared = self._declared[name] = self._kind(name, settings)
         self._declare(declared)
         return declared
-
-    def tasks(self, **settings: Any) -> T:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
-
-        If several applications in a process open these queues, the tasks belong to the one that was opened last.
-
-        Args:
-            settings: by name, as for `duerow.Tasks`: queue, retry, results.
-        """
-        made = self._kind_of_tasks(**settings)
-        self._tasks.append(made)
-        return made
 
     def _declare(self, queue: Q) -> None:
         """Tell a queue whose it is."""

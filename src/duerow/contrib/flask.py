@@ -16,13 +16,15 @@ def create_app():
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import click
-from flask import Flask, Response, abort, current_app, request
+from flask import Flask, Response, abort, current_app, has_app_context, request
 from flask.cli import AppGroup, with_appcontext
 
 from duerow.contrib.bridge import BridgedDashboard, scope_of
@@ -32,6 +34,7 @@ from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue
 from duerow.sync.tasks import Tasks
 from duerow.sync.worker import Worker
+from duerow.telemetry.liveness import reported, reporters_of
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -56,7 +59,26 @@ class FlaskQueue(DeclaredQueue):
         return getattr(self.opened, name)
 
 
-class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
+class FlaskTasks(Tasks):
+    """Tasks of an application: pushed in its context, to the database of its queues.
+
+    All tasks of one `FlaskQueues` know each other, so they may share queues, and have different names.
+    """
+
+    def __init__(self, queues: FlaskQueues, first: FlaskTasks | None, settings: dict[str, Any]) -> None:
+        self._of = queues
+        super().__init__(**settings)
+        if first is not None:
+            self.definitions, self.callbacks = first.definitions, first.callbacks
+            self.parts, self.sets, self._terms = first.parts, first.sets, first._terms
+
+    @property
+    def database(self) -> Database:
+        """The database of the current application; outside of its context, of the one that was opened last."""
+        return self._of.database_of_tasks()
+
+
+class FlaskQueues(DeclaredQueues[FlaskQueue]):
     """The queues of an application.
 
     The application's configuration says where they are: `DUEROW_URL`, by default `SQLALCHEMY_DATABASE_URI`; and with
@@ -67,11 +89,13 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
     """
 
     def __init__(self, app: Flask | None = None) -> None:
-        super().__init__(FlaskQueue, Tasks)
+        super().__init__(FlaskQueue)
         self._databases: WeakKeyDictionary[Flask, Database] = WeakKeyDictionary()
         self._queues: WeakKeyDictionary[Flask, dict[str, Queue[Any]]] = WeakKeyDictionary()
         self._dashboards: WeakKeyDictionary[Flask, BridgedDashboard] = WeakKeyDictionary()
         self._opening = threading.Lock()
+        self._tasks: list[FlaskTasks] = []
+        self._last: Database | None = None
         if app is not None:
             self.init_app(app)
 
@@ -83,8 +107,34 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
         """
         _url(app)
         app.extensions["duerow"] = self
-        app.before_request(self._open_for_tasks)
         app.cli.add_command(_commands(self))
+
+    def tasks(self, **settings: Any) -> FlaskTasks:
+        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
+
+        Push them in the application's context: in a request, a command, or `with app.app_context():`.
+
+        Args:
+            settings: by name, as for `duerow.Tasks`: queue, retry, results.
+        """
+        made = FlaskTasks(self, self._tasks[0] if self._tasks else None, settings)
+        self._tasks.append(made)
+        return made
+
+    def database_of_tasks(self) -> Database:
+        """Return the database that tasks are in at this moment.
+
+        Raises:
+            ConfigurationError: there is no application's context, and none was opened yet.
+        """
+        mine: object = current_app.extensions.get("duerow") if has_app_context() else None
+        if mine is self:
+            return self.database
+        if self._last is None:
+            raise ConfigurationError(
+                "these tasks are an application's: push them in its context, with app.app_context()"
+            )
+        return self._last
 
     def _declare(self, queue: FlaskQueue) -> None:
         queue.queues = self
@@ -123,12 +173,12 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
             ConfigurationError: a queue of these names has no handler, or none has one.
         """
         handled = {one.name: one for one in self._declared.values() if one.handled_by is not None}
-        called = {task.queue: tasks for tasks in self._tasks for task in tasks.definitions.values()}
+        called = {task.queue: tasks for tasks in self._tasks[:1] for task in tasks.definitions.values()}
         if missing := sorted(set(names) - set(handled) - set(called)):
             raise ConfigurationError(f"no handler is declared for {', '.join(missing)}: put @queue.handler above it")
         if not handled and not called:
             raise ConfigurationError("no queue has a handler: put @queue.handler above a function")
-        app, _ = _app(), self.database  # which the tasks need
+        app = _app()
 
         def in_context(message: Any, call_next: Callable[[Any], Any]) -> Any:
             with app.app_context():
@@ -152,6 +202,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
             database = self._databases.pop(app, None)
             self._queues.pop(app, None)
             dashboard = self._dashboards.pop(app, None)
+            self._last = None if self._last is database else self._last
         if database is not None:
             database.close()
         if dashboard is not None:
@@ -186,11 +237,6 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
         app.add_url_rule(f"{path}/", "duerow", show, methods=METHODS)
         app.add_url_rule(f"{path}/<path:page>", "duerow_page", show, methods=METHODS)
 
-    def _open_for_tasks(self) -> None:
-        """Open the database for tasks, which do not open it themselves."""
-        if self._tasks:
-            self._open(migrate=False)
-
     def _open(self, migrate: bool) -> Database:
         app = _app()
         database = self._databases.get(app)
@@ -200,9 +246,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, Tasks]):
             database = self._databases.get(app)
             if database is None:
                 database = connect(_url(app), migrate=migrate, **app.config.get("DUEROW_OPTIONS", {}))
-                self._databases[app] = database
-                for tasks in self._tasks:
-                    tasks.use(database)
+                self._databases[app] = self._last = database
             return database
 
 
@@ -243,14 +287,22 @@ def _commands(queues: FlaskQueues) -> AppGroup:
     @click.argument("names", nargs=-1, metavar="[QUEUE]...")
     @click.option("--concurrency", type=int, help="Handlers at once for each queue.")
     @click.option("--until", type=click.Choice(["idle", "empty"]), help="End when nothing is due, or nothing is left.")
+    @click.option(
+        "--health-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write this file every 5 s while the workers are alive, for probes.",
+    )
     @with_appcontext
-    def worker(names: tuple[str, ...], concurrency: int | None, until: Any) -> None:
-        """Run the handlers until SIGTERM or Ctrl-C."""
+    def worker(names: tuple[str, ...], concurrency: int | None, until: Any, health_file: Path | None) -> None:
+        """Run the handlers until SIGTERM or Ctrl-C; under systemd, report how they are."""
         from duerow.cli.workers import run_all
 
         options = {} if concurrency is None else {"concurrency": concurrency}
         with _failing():
-            asyncio.run(run_all(queues.workers(*names, **options), until))
+            workers = queues.workers(*names, **options)
+            with reported(workers, reporters_of(health_file, os.environ)):
+                asyncio.run(run_all(workers, until))
 
     return group
 

@@ -83,11 +83,11 @@ def round_trip(patient: Patient) -> Work:
         step = "settle"
         turns = [Turn(Receipt(one.id, one.token), Committed()) for one in reserved.records]
         yield lambda: store.messages.settle(turns)
-    except StoreUnavailable:
-        raise
-    except DuerowError as error:
+    except DuerowError as error:  # if the database is away rather than read-only, the next check tells
         what = f"cannot {step}: {error}"
         todo = "Grant the rights that `duerow sql --roles` prints, if this user should have them"
+        if isinstance(error, StoreUnavailable):
+            todo = "Connect to a server that accepts writes"
         found.append(Finding(f"cannot-{step}", "warning", what, QUEUE, todo))
     finally:
         yield from _tidied(store)
@@ -104,15 +104,19 @@ def round_trip(patient: Patient) -> Work:
     return found
 
 
-def _pushed(store: Store) -> Callable[[], Any]:
-    return lambda: store.messages.push([Entry(QUEUE, None, "json", "null", None, None, None)], "ignore")
+def _pushed(store: Store, key: str | None = None) -> Callable[[], Any]:
+    return lambda: store.messages.push([Entry(QUEUE, key, "json", "null", None, None, None)], "ignore")
 
 
 def _heard(store: Store) -> Generator[Any, Any, bool]:
-    """Push while listening; return whether the push was heard of."""
+    """Push while listening; return whether the push was heard of. A user who may only push need not hear of it."""
     try:
         yield Hear(QUEUE)
-        yield lambda: store.messages.next_due([QUEUE], timedelta(seconds=30))
+        try:
+            yield lambda: store.messages.next_due([QUEUE], timedelta(seconds=30))
+        except DuerowError:
+            yield _pushed(store, QUEUE)  # with a key, so that no more than one stays behind
+            return True
         yield Wait(0.05)  # what came before
         yield _pushed(store)
         return bool((yield Wait(HEARD_WITHIN)))
@@ -123,10 +127,8 @@ def _heard(store: Store) -> Generator[Any, Any, bool]:
 def _tidied(store: Store) -> Generator[Any, Any, None]:
     try:
         yield lambda: store.operations.purge(QUEUE, 1_000, ALL_IDS)
-    except StoreUnavailable:
-        raise
     except DuerowError:
-        return  # who may not push may not remove either
+        return  # this user may not remove it; its key keeps it the only one
 
 
 def consumers(patient: Patient) -> Work:

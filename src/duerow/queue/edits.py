@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
@@ -29,7 +29,7 @@ from duerow.payload.encoding import Payloads, sealed_of
 from duerow.phrases import Argument, Hint
 from duerow.plan import BEGIN, Plan
 from duerow.settlement import merged
-from duerow.store import Change, Indexed, Order, Query, Record, Retention, Store
+from duerow.store import Change, Entry, Indexed, Order, Query, Record, Retention, Store
 from duerow.where import as_condition
 
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
@@ -188,9 +188,23 @@ def is_readable(record: Record) -> bool:
 
 
 def remove(
-    store: Store, choice: EditChoice, previous: EditBatch | None, dry_run: bool, keep: Retention | None = None
+    store: Store,
+    choice: EditChoice,
+    previous: EditBatch | None,
+    dry_run: bool,
+    keep: Retention | None,
+    notes: Callable[[Record], Sequence[Entry]],
 ) -> Plan[EditBatch]:
-    """Remove the next batch of the chosen messages from the queue; otherwise like `change`."""
+    """Remove the next batch of the chosen messages from the queue; otherwise like `change`.
+
+    Args:
+        store: the store.
+        choice: which messages.
+        previous: the result of the batch before.
+        dry_run: whether to remove nothing.
+        keep: what the queue keeps of messages that leave.
+        notes: returns what is pushed in the same transaction because a message was removed.
+    """
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
     if store.capabilities.together:
@@ -200,6 +214,10 @@ def remove(
     removal = yield from store.operations.remove(choice.queue, ids, (), choice.even_if_leased, keep)
     if removal.leased and choice.where is None:
         raise MessageLeased(*removal.leased[0])
+    gone = set(removal.removed)
+    pushed = [entry for record in records if record.id in gone for entry in notes(record)]
+    if pushed:
+        yield from store.messages.push(pushed, "ignore")
     return _counted(batch, len(removal.removed), len(removal.leased))
 
 

@@ -241,8 +241,8 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
                 f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
                 "pruned, or no history was kept"
             )
-        return ReplayBatch((yield from _pushed_again(store, ends, dry_run)))
-    until = previous.until if previous is not None else (yield from _latest(store, choice))
+        return ReplayBatch((yield from pushed_again(store, ends, dry_run)))
+    until = previous.until if previous is not None else (yield from latest_end(store, choice))
     if until is None:
         return ReplayBatch(Replayed(0))
     done = 0 if previous is None else previous.done.count + previous.done.skipped
@@ -257,18 +257,20 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
         limit=wanted,
     )
     ends = yield from store.history.find(query)
-    pushed = yield from _pushed_again(store, ends, dry_run)
+    pushed = yield from pushed_again(store, ends, dry_run)
     together = pushed if previous is None else previous.done + pushed
     more = len(ends) == wanted and (choice.limit is None or done + len(ends) < choice.limit)
     return ReplayBatch(together, ends[-1].place if more else None, until)
 
 
-def _latest(store: Store, choice: ReplayChoice) -> Plan[PlaceInHistory | None]:
+def latest_end(store: Store, choice: ReplayChoice) -> Plan[PlaceInHistory | None]:
+    """Return the place of the latest turn to replay; None: there is none."""
     newest = yield from store.history.find(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
     return newest[0].place if newest else None
 
 
-def _pushed_again(store: Store, ends: list[HistoryRow], dry_run: bool) -> Plan[Replayed]:
+def pushed_again(store: Store, ends: list[HistoryRow], dry_run: bool) -> Plan[Replayed]:
+    """Push the messages of these turns again, or count how many would be pushed."""
     if not ends:
         return Replayed(0)
     if dry_run:

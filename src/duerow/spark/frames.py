@@ -46,6 +46,7 @@ from duerow.spark.time_limit import TimeLimit
 from duerow.spark.write import COLUMNS, FrameWriteJob, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
 from duerow.store.consumer_id import new_claim
+from duerow.worker.rounds import FrameRound, entered
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -97,11 +98,18 @@ class FrameJob(Job):
         )
         self._counts_hops = not station.rowwise and run.pipeline.is_on_a_loop(station)
         self._lending, self._opened, self._ahead = threading.Lock(), False, False
+        self._now = threading.local()  # the round of this thread: two may be under way
 
     @property
     def rounds(self) -> int:
         """Two if more than one batch is due: the next one is reserved while tasks work on the first."""
         return 2 if self._ahead else 1
+
+    def count(self, tally: Tally) -> None:
+        """Add to the tally, and to the failures of the round under way in this thread."""
+        super().count(tally)
+        if (under_way := getattr(self._now, "round", None)) is not None:
+            under_way.failed += tally.failed + tally.buried
 
     def round(self) -> None:
         """Reserve and run one batch."""
@@ -111,7 +119,8 @@ class FrameJob(Job):
         if not len(batch):
             return
         left, since = [batch], time.monotonic()
-        with Heartbeat(self._queue, batch, self.station.lease):
+        self._now.round = FrameRound(self.station.name, len(batch))
+        with entered(self._now.round), Heartbeat(self._queue, batch, self.station.lease):
             try:
                 self._work_off(left)
             except BaseException as error:

@@ -35,7 +35,8 @@ class InProgress(Edits[P]):
         A waiting message is never handed out again. If a message is being handled, its handler is told
         (`duerow.current().cancelled`) within a second of its start, and later at once, where the database can notify
         (SQLite, PostgreSQL with psycopg, MongoDB replica sets, memory); elsewhere at its worker's next heartbeat. What
-        the handler returns is ignored, and the message is not tried again. Dead messages stay.
+        the handler returns is ignored, and the message is not tried again. Dead messages stay. A batch of tasks that
+        waits for one of them is told that it was cancelled.
 
         Args:
             id: the message's id.
@@ -53,7 +54,9 @@ class InProgress(Edits[P]):
             chosen = msgspec.structs.replace(chosen, where=every(chosen.where, live))
         elif chosen.id is not None:
             chosen = msgspec.structs.replace(chosen, id=None, where=every(field("id") == chosen.id, live))
-        return self._change(lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping), within)
+        return self._change(
+            lambda previous: edits.remove(self._store, chosen, previous, dry_run, self.keeping, self._notes), within
+        )
 
     def progress(self, id: int) -> Progress | None:
         """Return the progress that a message's handler last reported; None: nothing, or it was deleted since.

@@ -39,9 +39,15 @@ class TaskPusher(Generic[P, C, R]):
             options: by name: key, due, delay, headers, group, priority, on_duplicate, within; as for `Queue.push`.
 
         Raises:
-            ConfigurationError: there is no such option.
+            ConfigurationError: there is no such option; or it is `on_duplicate`, and the task has a window.
             InvalidMessage: one is out of bounds.
         """
+        window = self._definition.window
+        if window is not None and "on_duplicate" in options:
+            raise ConfigurationError(
+                f"task {self._definition.name!r} has {window.kind}=, which decides what becomes of a second call with "
+                "its key: leave out on_duplicate"
+            )
         return TaskPusher(self._host, self._definition, self._options.but(**options))
 
     def at(self, due: datetime) -> TaskPusher[P, C, R]:
@@ -98,6 +104,7 @@ class TaskPusher(Generic[P, C, R]):
                     f"push_many of task {self._definition.name!r} takes its drafts, {self._definition.name}.draft(…), "
                     f"not {shown(draft)}"
                 )
+        self._check_window(given)
         if self._host.trying is not None:
             return [self._host.trying.take(self._host, self._definition, draft) for draft in given]
         window = self._definition.window
@@ -108,8 +115,11 @@ class TaskPusher(Generic[P, C, R]):
             pushed = self._push_in_window(given, window)
         return [TaskHandle(self._host, self._definition, one.id, one.outcome) for one in pushed]
 
-    def _push_in_window(self, drafts: list[Draft], window: Window) -> list[Pushed]:
-        """Push calls of a task that has a window."""
+    def _check_window(self, drafts: list[Draft]) -> None:
+        """Raise ConfigurationError if the task has a window, in which one of these calls has no place."""
+        window = self._definition.window
+        if window is None:
+            return
         for draft in drafts:
             if draft.key is None:
                 raise ConfigurationError(f"task {self._definition.name!r} has {window.kind}=, so each call needs a key")
@@ -117,6 +127,9 @@ class TaskPusher(Generic[P, C, R]):
                 raise ConfigurationError(
                     f"task {self._definition.name!r} has {window.kind}=, which decides when it runs: leave out its time"
                 )
+
+    def _push_in_window(self, drafts: list[Draft], window: Window) -> list[Pushed]:
+        """Push calls of a task that has a window."""
         entries = [self._host.entry_of(draft) for draft in drafts]
         database = self._host.database
         database.expiring.add(self._definition.queue + WINDOWS)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft, check_queue_name
 from duerow.queue import mapping
+from duerow.retry import RetryPolicy, as_policy
 from duerow.store import Entry
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue
@@ -80,11 +81,20 @@ class TaskHost:
 
     def queue(self, name: str) -> Queue[Any]:
         """Return the queue of this name, whose payloads are calls of its tasks."""
-        if name not in self._queues:
+        database, opened = self.database, self._queues.get(name)
+        if opened is None or opened.database is not database:
             check_queue_name(check_queue_name(name) + RESULTS)
             calls: Any = TaskCalls(name, self.definitions)
-            self._queues[name] = self.database.queue(name, payload=calls, **self._terms.get(name, {}))
-        return self._queues[name]
+            opened = self._queues[name] = database.queue(name, payload=calls, **self._terms.get(name, {}))
+        return opened
+
+    def gathering(self) -> list[Queue[Any]]:
+        """Return the queues that gather the outcomes of batches; none, if no task can be a callback."""
+        return [self.database.queue(self.parts), self.database.queue(self.sets)] if self.callbacks else []
+
+    def retry_of(self, task: TaskDefinition) -> RetryPolicy:
+        """Return the retry policy of a task as the program declares it, whatever its database says."""
+        return task.retry or as_policy(self._terms.get(task.queue, {}).get("retry"))
 
     def add(self, task: TaskDefinition) -> None:
         """Declare a task.

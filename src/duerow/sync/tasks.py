@@ -13,6 +13,7 @@ from duerow.message import Draft, Message, check_queue_name
 from duerow.payload.types import Upgrades
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.sync.database import Database
+from duerow.sync.queue import Queue
 from duerow.sync.task import Task
 from duerow.sync.task_handle import TaskHandle
 from duerow.sync.task_host import TaskHost
@@ -176,8 +177,8 @@ class Tasks(TaskHost):
             within: the caller's open transaction.
 
         Raises:
-            ConfigurationError: there are no calls, or too many; one is no draft of these tasks; or `then` is no
-                callback.
+            ConfigurationError: there are no calls, or too many; one is no draft of these tasks, or of one that has
+                `unique`, `debounce` or `throttle`; or `then` is no callback.
             DuplicateKey: a live message has the key of one of the calls; nothing was pushed.
             NotSupported: the store has no transactions.
         """
@@ -189,7 +190,7 @@ class Tasks(TaskHost):
         if self.trying is not None:
             return TaskBatch("trial", self.trying.take_batch(self, tasks, given, callback))
         store = self.database.store
-        name, made = batch.members(given, callback, deadline, store)
+        name, made = batch.members(given, tasks, callback, deadline, self.parts, store)
         entries = [self.entry_of(draft) for draft in made]
         pushed = self.database.run(lambda: store.messages.push(entries, "reject"), within, len(entries))
         handles = [TaskHandle[Any](self, task, one.id) for task, one in zip(tasks, pushed, strict=True)]
@@ -201,7 +202,8 @@ class Tasks(TaskHost):
 
         Arguments are checked as ever. `with tasks.trial() as pushed:` only notes the calls, in `pushed.calls`. With
         `run=True` each call runs at once, where it is pushed: what it raises is raised there, its handle has the
-        result, and due times are ignored.
+        result, and due times are ignored. `Bury`, `Retry` and other ways to end a turn work as in a worker; another
+        attempt comes at once.
 
         Args:
             run: whether to run what is pushed.
@@ -216,6 +218,11 @@ class Tasks(TaskHost):
         task = self.definitions.get(getattr(getattr(draft, "payload", None), "kind", ""))
         if task is None:
             raise ConfigurationError(f"a batch takes drafts of these tasks, such as send.draft(…), not {shown(draft)}")
+        if task.window is not None:
+            raise ConfigurationError(
+                f"task {task.name!r} has {task.window.kind}=, so a call may be dropped or merged into another one, "
+                "which a batch would wait for: push it by itself, or declare a task without it for batches"
+            )
         return task
 
     def worker(self, queues: Sequence[str] | None = None, **options: Any) -> Worker:
@@ -228,19 +235,27 @@ class Tasks(TaskHost):
         Raises:
             ConfigurationError: there are no tasks, a queue has none, or an option is not valid.
         """
+        if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
+            raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
+        self.expire_results()
+        return Worker(list(self.handlers(queues)), self.run, **options)
+
+    def handlers(self, queues: Sequence[str] | None = None) -> dict[Queue[Any], Callable[[Message], Any]]:
+        """Return the queues of the tasks, and those that gather the outcomes of batches, with `run` as handler of each.
+
+        Args:
+            queues: only the tasks of these queues.
+
+        Raises:
+            ConfigurationError: there are no tasks, or a queue has none.
+        """
         known = dict.fromkeys(task.queue for task in self.definitions.values())
         if not known:
             raise ConfigurationError("there are no tasks yet: declare them with @tasks.task, and import their modules")
         wanted = list(known) if queues is None else list(dict.fromkeys(queues))
         if strange := [name for name in wanted if name not in known]:
             raise ConfigurationError(f"queue {shown(strange[0])} has no tasks; there are {', '.join(known)}")
-        if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
-            raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
-        self.expire_results()
-        handles = [self.queue(name) for name in wanted]
-        if self.callbacks:  # or there are no batches
-            handles += [self.database.queue(self.parts), self.database.queue(self.sets)]
-        return Worker(handles, self.run, **options)
+        return dict.fromkeys([*(self.queue(name) for name in wanted), *self.gathering()], self.run)
 
     def _declare(self, function: Any, terms: dict[str, Any]) -> Task[Any, Any, Any]:
         chosen = {"retry": self._retry, "results": self._results, **terms}

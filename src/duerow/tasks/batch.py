@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 import msgspec
 
-from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported, shown
-from duerow.message import Draft, Failure, Message, Scalar, check_span
-from duerow.payload.codec import JSON, Encoded
+from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, NotSupported, shown
+from duerow.message import LIVE, Draft, Failure, Message, Scalar, check_span
+from duerow.payload.codec import JSON, SEALED, Encoded, decode_headers
 from duerow.payload.encoding import SETS, PayloadReader
-from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Settlement
-from duerow.store import Store
+from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
+from duerow.store import Record, Store
 from duerow.store.join_sets import CORRELATION, messages_of
 from duerow.tasks.definition import TaskDefinition
-from duerow.tasks.outcome import Outcome
+from duerow.tasks.outcome import RESULTS, Outcome
 
 PARTS: Final = "/parts"
 """The suffix, after the name of the first queue of an application's tasks, of the name of the queue of parts."""
@@ -36,10 +36,19 @@ DEADLINE: Final = timedelta(days=7)
 REMEMBERED: Final = timedelta(days=30)
 """How long a batch is remembered whose callback was called, so that outcomes that come later call no other."""
 
+ELSEWHERE: Final = timedelta(seconds=1)
+"""How long until a complete batch is looked at again, whose callback a worker does not know."""
+
 AGAIN: Final = "+"
 """The suffix of the name of a batch that goes on, after some calls have ended twice."""
 
 BATCH, _SIZE, _PLACE, _THEN, _DEADLINE = "batch", "batch-size", "batch-place", "batch-then", "batch-deadline"
+_PARTS, _RESULTS = "batch-parts", "batch-results"
+"""The headers of a call in a batch: which one, how many calls it has, which of them this is, the callback, and seconds.
+
+The last two are for those who take it out of its queue and know nothing of tasks: the queue of parts, and for how many
+seconds the task keeps results, if it does.
+"""
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):
@@ -97,9 +106,22 @@ def check_callback(task: TaskDefinition) -> TaskDefinition:
 
 
 def members(
-    drafts: Sequence[Draft], then: TaskDefinition, deadline: timedelta, store: Store
+    drafts: Sequence[Draft],
+    tasks: Sequence[TaskDefinition],
+    then: TaskDefinition,
+    deadline: timedelta,
+    parts: str,
+    store: Store,
 ) -> tuple[str, list[Draft]]:
     """Return the name of a new batch, and its calls with headers that name it.
+
+    Args:
+        drafts: the calls.
+        tasks: the task of each.
+        then: the callback.
+        deadline: how long after the first outcome it is called, whatever is missing.
+        parts: the queue of parts.
+        store: where they are pushed.
 
     Raises:
         ConfigurationError: there are no calls, or too many; or one is no draft of a task.
@@ -112,7 +134,7 @@ def members(
     check_span("deadline", deadline, timedelta(seconds=1))
     batch = secrets.token_hex(8)
     made: list[Draft] = []
-    for place, draft in enumerate(drafts):
+    for place, (draft, task) in enumerate(zip(drafts, tasks, strict=True)):
         if not isinstance(getattr(draft, "payload", None), Encoded) or draft.queue is None:
             raise ConfigurationError(f"a batch takes drafts of tasks, such as send.draft(…), not {shown(draft)}")
         mine: dict[str, Scalar] = {
@@ -121,7 +143,10 @@ def members(
             _PLACE: place,
             _THEN: then.name,
             _DEADLINE: deadline.total_seconds(),
+            _PARTS: parts,
         }
+        if task.results is not None:
+            mine[_RESULTS] = task.results.total_seconds()
         made.append(msgspec.structs.replace(draft, headers={**(draft.headers or {}), **mine}))
     return batch, made
 
@@ -139,10 +164,37 @@ def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str
     then, deadline = headers.get(_THEN), headers.get(_DEADLINE)
     if not (isinstance(batch, str) and isinstance(size, int) and isinstance(place, int) and isinstance(then, str)):
         return None
-    value = msgspec.json.decode(outcome.result)["value"] if outcome.status == "done" else None
+    value = plain_value(outcome.result) if outcome.status == "done" else None
     ended = TaskOutcome(id, outcome.task, outcome.status, value, outcome.error)
     part = BatchPart(batch, size, place, then, float(deadline or DEADLINE.total_seconds()), ended)
     return Draft(part.encoded(), queue=parts)
+
+
+def notes_of(record: Record, now: datetime) -> list[Draft]:
+    """Return what is pushed when a call of a batch is taken out of its queue by hand: that it was cancelled.
+
+    One that was given up has told its outcome, and one without a batch has nobody to tell.
+    """
+    if record.status not in LIVE or BATCH not in (record.headers or ""):
+        return []
+    try:
+        headers = decode_headers(record.headers)
+    except CodecError:
+        return []
+    parts, results = headers.get(_PARTS), headers.get(_RESULTS)
+    how = Outcome(record.kind.removesuffix(SEALED), "cancelled", finished_at=now)
+    part = part_of(record.id, headers, how, parts) if isinstance(parts, str) else None
+    if part is None:
+        return []
+    if not isinstance(results, int | float):
+        return [part]
+    kept = timedelta(seconds=results)
+    return [part, Draft(how.encoded(), key=str(record.id), delay=kept, queue=record.queue + RESULTS)]
+
+
+def plain_value(result: str | msgspec.Raw) -> Any:
+    """Return the value of a result, as JSON."""
+    return msgspec.json.decode(result)["value"]
 
 
 def with_part(settlement: Settlement, part: Draft) -> Settlement:
@@ -173,12 +225,14 @@ def gather(message: Message, sets: str) -> Settlement:
     )
 
 
-def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskDefinition], parts: str) -> Settlement:
+def merge(
+    message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskDefinition], parts: str
+) -> Settlement | Retry:
     """Return how the turn of a set ends: its callback is pushed with the outcomes, in the order of the calls.
 
     A set that is due before it is complete is closed with the outcomes that have come. A call that was given up, and
     brought back while others were still under way, has two outcomes: the later one counts, and the batch goes on as
-    another set until all calls have one.
+    another set until all calls have one. A callback that is not known here is left to other workers.
 
     Args:
         message: the message of the set.
@@ -201,10 +255,15 @@ def merge(message: Message, reader: PayloadReader, callbacks: Mapping[str, TaskD
         return DONE  # they came after the callback was called
     task = callbacks.get(first.then)
     if task is None:
-        raise InvalidOutcome(f"batch {first.batch} calls {first.then!r}, which is no callback here")
-    (name,) = task.parameters.signature.parameters
-    arguments = msgspec.json.encode({name: [part.outcome for part in ended]}).decode()
-    return Commit(then=(Draft(Encoded(task.name, arguments), queue=task.queue, priority=task.priority),))
+        return Retry(ELSEWHERE, counts=False)  # other workers of this queue may have it
+    return Commit(then=(callback_draft(task, [part.outcome for part in ended]),))
+
+
+def callback_draft(callback: TaskDefinition, outcomes: Sequence[TaskOutcome]) -> Draft:
+    """Return the call of a callback with the outcomes of a batch."""
+    (name,) = callback.parameters.signature.parameters
+    arguments = msgspec.json.encode({name: outcomes}).decode()
+    return Draft(Encoded(callback.name, arguments), queue=callback.queue, priority=callback.priority)
 
 
 def queues(first: str) -> tuple[str, str]:

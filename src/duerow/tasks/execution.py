@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import datetime
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ class _Loops(threading.local):
         """Run a coroutine to its end on this thread's loop, which is kept for the next one."""
         if self.runner is None:
             self.runner = asyncio.Runner()
-        return self.runner.run(coroutine)
+        return self.runner.run(coroutine, context=copy_context())  # in which `current` is that of this call
 
 
 _LOOPS: Final = _Loops()
@@ -102,7 +103,7 @@ def conclude(
     """
     settlement: object
     how: outcome.Outcome | None = None
-    if isinstance(ended, BaseException | Settlement | Retry) or _are_moves(ended) or mistake(ended) is not None:
+    if ends_turn(ended) or mistake(ended) is not None:
         settlement = decide(message, ended, task.retry or policy)
     elif task.results is None and batch.BATCH not in message.headers:
         return None
@@ -135,5 +136,7 @@ def task_of(message: Message, tasks: dict[str, TaskDefinition]) -> TaskDefinitio
     return task
 
 
-def _are_moves(ended: object) -> bool:
-    return isinstance(ended, list) and any(isinstance(part, Move) for part in ended)
+def ends_turn(ended: object) -> bool:
+    """Return whether what a function returned or raised is how its turn ends, and no result."""
+    moves = isinstance(ended, list) and any(isinstance(part, Move) for part in ended)
+    return moves or isinstance(ended, BaseException | Settlement | Retry)

@@ -124,6 +124,16 @@ def systemd_of(environment: Mapping[str, str]) -> Systemd | None:
     return Systemd(address, min(EVERY, int(microseconds) / 1e6 / 2))
 
 
+def reporters_of(file: Path | None, environment: Mapping[str, str]) -> list[Reporter]:
+    """Return what waits for the health of this process's workers: a file, if one is named, and systemd, if it does.
+
+    Raises:
+        ConfigurationError: the file cannot be written.
+    """
+    systemd = systemd_of(environment)
+    return [*([] if file is None else [HealthFile(file)]), *([] if systemd is None else [systemd])]
+
+
 @contextmanager
 def reported(workers: Sequence[Any], reporters: Sequence[Reporter]) -> Iterator[None]:
     """Report the health of workers within the block, from a thread of its own."""

@@ -6,7 +6,8 @@ and dead letters, to other processes and databases.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import isawaitable
 from time import time_ns
 from typing import Any, Final
@@ -22,7 +23,8 @@ from duerow.settlement import Bury, Commit, Move, Retry, Rollback
 from duerow.store.join_sets import PARTS
 from duerow.telemetry import hooks
 from duerow.telemetry.hooks import WatchedCall, watching
-from duerow.worker import middleware
+from duerow.worker import middleware, rounds
+from duerow.worker.rounds import FrameRound
 
 SYSTEM: Final = "duerow"
 
@@ -50,9 +52,12 @@ def trace_queues(provider: TracerProvider | None = None) -> Callable[[], None]:
         }
     )
     middleware.EVERYWHERE.insert(0, tracing.handle)
+    rounds.AROUND.insert(0, tracing.frame)
 
     def end() -> None:
         detach()
+        if tracing.frame in rounds.AROUND:
+            rounds.AROUND.remove(tracing.frame)
         if tracing.handle in middleware.EVERYWHERE:
             middleware.EVERYWHERE.remove(tracing.handle)
 
@@ -174,6 +179,23 @@ class _Tracing:
             return self._awaited(span, subject, outcome)
         span.end()
         return outcome
+
+    @contextmanager
+    def frame(self, one: FrameRound) -> Iterator[None]:
+        """Run a round of a frame station in a span. The driver does not read headers, so it is linked to no push."""
+        attributes = {**_attributes("process", "process", one.queue), "messaging.batch.message_count": one.messages}
+        span = self._tracer.start_span(
+            f"process {one.queue}", context=Context(), kind=SpanKind.CONSUMER, attributes=attributes
+        )
+        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+            try:
+                yield
+            except BaseException as error:
+                _failed(span, error)
+                raise
+            if one.failed:
+                span.set_attribute("duerow.batch.failed", one.failed)
+                _failed(span, None)
 
     async def _awaited(self, span: Span, subject: Any, awaited: Awaitable[Any]) -> Any:
         with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):

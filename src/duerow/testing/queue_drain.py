@@ -3,6 +3,7 @@
     handled = drain({mail: send, bills: bill})                 # until nothing is due
     handled = drain({mail: send}, clock=clock)                 # until nothing is left, including what is due later
     handled = await adrain({mail: send})                       # queues of duerow.aio and coroutine functions
+    handled = drain(tasks)                                     # the tasks of an application, and their batches
 
 Turns end as a worker would end them, by the same `decide`.
 """
@@ -17,7 +18,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from duerow import Queue, aio
+from duerow import Queue, Tasks, aio
 from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, LeaseLost, shown
 from duerow.message import Message
 from duerow.plan import Plan, arun, run
@@ -63,7 +64,7 @@ _ENDINGS: Final[Mapping[type, Ending]] = {Rollback: "failed", Bury: "dead", Move
 
 
 def drain(
-    handlers: Mapping[Queue[Any], Callable[[Message[Any]], Any]],
+    handlers: Mapping[Queue[Any], Callable[[Message[Any]], Any]] | Tasks,
     *,
     clock: MovableClock | None = None,
     raising: bool = False,
@@ -72,7 +73,8 @@ def drain(
     """Handle messages, one from each queue in turn, until nothing is due; return the turns in order.
 
     Args:
-        handlers: the handler of each queue, as a `Worker` takes it.
+        handlers: the handler of each queue, as a `Worker` takes it; or a `Tasks`, for all of its queues. Where
+            `Tasks.run` is the handler of a queue, the queues that gather the outcomes of batches are handled too.
         clock: the clock of these queues. Whenever nothing is due, it is moved to the next due time, until no message
             has one; so retries and delays take no time.
         raising: whether to raise an exception of a handler after its turn has ended, except `Retry` and `Bury`.
@@ -82,22 +84,22 @@ def drain(
         AssertionError: something is still due after `limit` turns.
         ConfigurationError: a queue belongs to the other face, or a handler is not a function or is async.
     """
-    for queue, handler in _checked(handlers, Queue):
+    checked = _checked(handlers, Queue)
+    for queue, handler in checked.items():
         if is_async(handler):
             raise ConfigurationError(f"the handler of {queue!r} is an async function; use adrain and duerow.aio")
-    return run(_drain(handlers, clock, raising, limit), _carry_out)
+    return run(_drain(checked, clock, raising, limit), _carry_out)
 
 
 async def adrain(
-    handlers: Mapping[aio.Queue[Any], Callable[[Message[Any]], Any]],
+    handlers: Mapping[aio.Queue[Any], Callable[[Message[Any]], Any]] | aio.Tasks,
     *,
     clock: MovableClock | None = None,
     raising: bool = False,
     limit: int = LIMIT,
 ) -> list[Handled]:
     """Like `drain`, for queues of `duerow.aio`; an awaitable that a handler returns is awaited."""
-    _checked(handlers, aio.Queue)
-    return await arun(_drain(handlers, clock, raising, limit), _acarry_out)
+    return await arun(_drain(_checked(handlers, aio.Queue), clock, raising, limit), _acarry_out)
 
 
 class _Reserve(msgspec.Struct, frozen=True):
@@ -236,7 +238,10 @@ async def _acalled(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
         CURRENT.reset(before)
 
 
-def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
+def _checked(handlers: Any, face: type) -> dict[Any, Any]:
+    """Return the handler of each queue, and for tasks also of the queues that gather the outcomes of batches."""
+    if isinstance(handlers, Tasks | aio.Tasks):
+        handlers = handlers.handlers()
     if not isinstance(handlers, Mapping):
         raise ConfigurationError(
             f"drain takes a handler for each queue: write {{queue: handler}}, not {shown(handlers)}"
@@ -247,4 +252,15 @@ def _checked(handlers: Mapping[Any, Any], face: type) -> list[tuple[Any, Any]]:
         if not callable(handler):
             raise ConfigurationError(f"the handler of {queue!r} is {shown(handler)}, which cannot be called")
         check_handler(handler, "message")
-    return list(handlers.items())
+    all_of_them, names = dict(handlers), {queue.name for queue in handlers}
+    for host in filter(None, map(_host, handlers.values())):
+        more = [queue for queue in host.gathering() if queue.name not in names]
+        all_of_them.update(dict.fromkeys(more, host.run))
+        names.update(queue.name for queue in more)
+    return all_of_them
+
+
+def _host(handler: object) -> Any:
+    """Return the tasks that a handler runs; None: it runs none."""
+    host = getattr(handler, "__self__", None)
+    return host if isinstance(host, Tasks | aio.Tasks) and handler == host.run else None

@@ -15,7 +15,7 @@ from duerow.errors import SchemaOutdated
 from duerow.testing import assert_pushed, like
 from tests.contrib.django_site.sales.models import Order
 from tests.contrib.django_site.sales.queues import ledger, mail
-from tests.contrib.django_site.sales.tasks import price
+from tests.contrib.django_site.sales.tasks import price, total, typed
 
 
 class TestsOwnTransaction(TestCase):
@@ -73,6 +73,13 @@ class TypedTasks(TestCase):
             raise ZeroDivisionError
         self.assertEqual([turn.message.kind for turn in run_handlers()], ["price"])
         self.assertEqual(handle.result(timeout=timedelta(0)), 3)
+
+    def test_a_batch_calls_back_when_handlers_run(self):
+        Order.objects.create(item="lamp")
+        batch = typed.push_batch([price.draft("lamp", count=3), price.draft("chair")], then=total)
+        run_handlers()
+        self.assertEqual([one.result(timeout=timedelta(0)) for one in batch.handles], [3, 0])
+        self.assertEqual(Order.objects.latest("pk").item, "3 in all")
 
 
 class RealTransactions(EmptyQueues):

@@ -1,13 +1,19 @@
 """Workers of a Django project."""
 
+import os
+import socket
 from datetime import timedelta
 from io import StringIO
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
 
 from duerow import Worker
-from duerow.contrib.django import database
+from duerow.contrib.django import database, queue
+from duerow.contrib.django.conf import django_settings
+from duerow.contrib.django.database import _OPENED
 from duerow.contrib.django.testing import EmptyQueues
 from duerow.contrib.django.workers import django_connections
 from tests.contrib.django_site.sales.models import Order
@@ -40,6 +46,37 @@ class Workers(EmptyQueues):
         ledger.push({"order": 0})
         run_worker("--queue", "mail")
         self.assertEqual((mail.count(), ledger.count()), (0, 1))
+
+    def test_runworker_runs_handlers_of_other_databases(self):
+        with TemporaryDirectory() as folder:
+            self.addCleanup(lambda: (connections.databases.pop("other"), delattr(connections._connections, "other")))
+            connections.databases["other"] = {
+                **connections.databases["default"],
+                "ENGINE": "django.db.backends.sqlite3",
+                "NAME": f"{folder}/other.db",
+            }
+            archive, handled = queue("archive", using="other"), []
+            self.addCleanup(lambda: _OPENED.pop(("other", django_settings())))
+            archive.handler(lambda message: handled.append(message.payload))
+            with self.assertRaisesMessage(CommandError, "database('other').migrate()"):
+                run_worker()
+            database("other").migrate()
+            archive.push("a")
+            mail.push({"order": 0})
+            told = run_worker("--queue", "archive")
+            self.assertEqual((handled, archive.count(), mail.count()), (["a"], 0, 1))
+            self.assertIn("works on archive", told)
+            database("other").close()
+
+    def test_systemd_and_a_file_are_told_how_the_workers_are(self):
+        with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+            heard.bind(f"{folder}/notify")
+            with patch.dict(os.environ, NOTIFY_SOCKET=f"{folder}/notify"):
+                run_worker("--health-file", f"{folder}/health")
+            told = [heard.recv(4096).decode().splitlines()]
+            while told[-1] != ["STOPPING=1"]:
+                told.append(heard.recv(4096).decode().splitlines())
+            self.assertEqual(("WATCHDOG=1" in told[0], os.listdir(folder)), (True, ["notify"]))
 
     def test_runworker_says_which_queue_nobody_handles(self):
         with self.assertRaisesMessage(CommandError, "no app has a handler, tasks or a task backend for mial"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -55,6 +56,35 @@ def test_packets_that_are_too_small_are_found(place: Place, superuser: Any):
             assert {"unfit", "small-packets"} <= codes(database)
     finally:
         superuser.execute(f"SET GLOBAL max_allowed_packet = {before}")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [("innodb_flush_log_at_trx_commit", "2", "lazy-commits"), ("read_only", "1", "read-only")],
+)
+def test_a_setting_of_the_server_that_does_harm_is_found(
+    database: duerow.Database, superuser: Any, name: str, value: str, code: str
+):
+    superuser.execute(f"SELECT @@global.{name}")
+    before = superuser.fetchone()[0]
+    superuser.execute(f"SET GLOBAL {name} = {value}")
+    try:
+        assert code in {one.code for one in examine(database)}
+    finally:
+        superuser.execute(f"SET GLOBAL {name} = {before}")
+
+
+def test_a_check_for_which_a_user_lacks_rights_is_told(place: Place, superuser: Any):
+    name, schema = f"user_{uuid.uuid4().hex[:8]}", place.settings["schema"]
+    superuser.execute(f"CREATE USER '{name}'@'%' IDENTIFIED BY 'x'")
+    superuser.execute(f"GRANT ALL ON `{schema}`.* TO '{name}'@'%'")
+    url = make_url(place.url).set(username=name, password="x", database=schema).render_as_string(hide_password=False)
+    try:
+        with duerow.connect(url, **place.settings) as database:
+            (found,) = [one for one in examine(database) if one.code not in OF_THE_TESTS]
+            assert (found.code, found.where) == ("not-checked", "snapshots")
+    finally:
+        superuser.execute(f"DROP USER '{name}'@'%'")
 
 
 def test_an_isolation_of_the_users_own_engine_that_locks_gaps_is_found(place: Place):

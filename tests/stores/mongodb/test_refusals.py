@@ -11,6 +11,7 @@ import pytest
 
 import duerow
 from duerow import Commit, Database, Draft
+from duerow.doctor import examine
 from duerow.errors import ConfigurationError, NotSupported, SchemaOutdated, StoreRefused, StoreUnavailable
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import everything, payloads
@@ -129,6 +130,11 @@ def test_a_connection_that_breaks_in_the_callers_transaction_leaves_it_to_the_ca
 def standalone_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A server that is no member of a replica set."""
     yield from provide("mongodb", mongodb.standalone, request.config)
+
+
+def test_the_doctor_finds_a_server_that_stands_alone(standalone_url: str) -> None:
+    with duerow.connect(standalone_url, migrate=True, prefix="doctor_") as db:
+        assert {one.code for one in examine(db)} == {"standalone"}
 
 
 def test_a_server_that_stands_alone_is_noticed_and_refuses_what_needs_more_before_anything_changes(

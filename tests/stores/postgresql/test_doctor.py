@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import closing
 from datetime import timedelta
 
@@ -17,6 +18,8 @@ import duerow
 from duerow.doctor import examine
 from duerow.stores.sql.dialects.postgresql import diagnosis
 from duerow.testing.conformance.fixtures import Place
+from tests.servers import postgresql
+from tests.servers.fixtures import provide
 from tests.stores.postgresql.pooler import pooler
 
 AT_ONCE = timedelta(0)
@@ -109,17 +112,53 @@ def test_a_transaction_that_stays_open_is_found(database: duerow.Database, postg
 
 
 def test_a_setting_of_a_role_that_does_harm_is_found(place: Place):
-    settings = {
-        "default_transaction_isolation": ("serializable", "isolation"),
-        "statement_timeout": ("2s", "short-timeout"),
-        "synchronous_commit": ("off", "setting-synchronous-commit"),
-    }
-    options = " ".join(f"-c {name}={value}" for name, (value, _) in settings.items())
+    assert found_with(place, default_transaction_isolation="serializable") == {"isolation"}
+    assert found_with(place, statement_timeout="2s") == {"short-timeout"}
+    assert "setting-synchronous-commit" in found_with(place, OF_EARLIER_TESTS, synchronous_commit="off")
+    read_only = found_with(place, default_transaction_read_only="on")
+    assert read_only == {"setting-default-transaction-read-only", "cannot-push"}
+
+
+def found_with(place: Place, expected: Set[str] = OF_THE_TESTS | OF_EARLIER_TESTS, **settings: str) -> set[str]:
+    """Return what is found by sessions with these settings, besides what is expected."""
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     engine = create_engine(make_url(place.url).set(drivername="postgresql+psycopg"), connect_args={"options": options})
     with duerow.connect(engine, **place.settings) as database:
-        found = {one.code for one in examine(database)}
+        found = {one.code for one in examine(database)} - expected
     engine.dispose()
-    assert {code for _, code in settings.values()} <= found
+    return found
+
+
+@pytest.fixture
+def replicated(request: pytest.FixtureRequest) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    yield from provide("postgresql", postgresql.with_standby, request.config)
+
+
+def test_a_careless_server_its_standby_and_what_was_left_on_it_are_found(
+    replicated: tuple[str, str, Callable[[], None]],
+):
+    url, other, end_standby = replicated
+    with duerow.connect(url, migrate=True) as database, closing(psycopg.connect(url)) as program:
+        program.tpc_begin("left")
+        program.execute("SELECT pg_current_xact_id()")
+        program.tpc_prepare()
+        found = {one.code: one for one in examine(database, patience=AT_ONCE)}
+        assert {"setting-fsync", "setting-full-page-writes", "setting-autovacuum"} <= set(found)
+        assert "left" in found["old-prepared"].where
+        with closing(psycopg.connect(url, autocommit=True)) as watcher:
+            while True:  # until the standby has it all, and has said what it reads
+                state = watcher.execute(
+                    "SELECT xmin IS NOT NULL AND replay_lsn >= pg_current_wal_lsn() FROM pg_replication_slots "
+                    "JOIN pg_stat_replication ON pid = active_pid"
+                ).fetchone()
+                if state == (True,):
+                    break
+                time.sleep(0.05)
+        assert "idle-slot" not in found
+        with duerow.connect(other) as standby:
+            assert {"standby", "cannot-push"} <= codes(standby)
+        end_standby()
+        assert {one.code: one.where for one in examine(database)}["idle-slot"] == "standby"
 
 
 def test_what_the_rights_of_a_user_allow_is_found(place: Place, superuser: psycopg.Connection):
@@ -136,8 +175,18 @@ def test_what_the_rights_of_a_user_allow_is_found(place: Place, superuser: psyco
                 if name in statement and not statement.startswith("--"):
                     superuser.execute(statement)
         with duerow.connect(url, **place.settings) as database:
-            assert "rights-partly" in codes(database)
+            assert codes(database) == {"rights-partly"}  # one that may only push is not told that it cannot
+        superuser.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {name}")
+        for more, expected in (("INSERT", "cannot-reserve"), ("UPDATE", "cannot-settle")):
+            superuser.execute(f"GRANT SELECT, {more} ON ALL TABLES IN SCHEMA {schema} TO {name}")
+            with duerow.connect(url, **place.settings) as database:
+                assert codes(database) == {"rights", expected}
+        superuser.execute("REVOKE SELECT ON pg_catalog.pg_prepared_xacts FROM PUBLIC")
+        with duerow.connect(url, **place.settings) as database:
+            (found,) = [one for one in examine(database) if one.code == "not-checked"]
+            assert found.where == "snapshots"
     finally:
+        superuser.execute("GRANT SELECT ON pg_catalog.pg_prepared_xacts TO PUBLIC")
         superuser.execute(f"DROP OWNED BY {name}")
         superuser.execute(f"DROP ROLE {name}")
 

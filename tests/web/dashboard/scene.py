@@ -9,10 +9,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+
+from sqlalchemy import String, create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 import duerow
 from duerow import Draft, Drop, Fork, Pipeline, Relay, Sink, Switch, fixed, limited
+from duerow.entity import EntityQueue, QueueState, queue_state
 from duerow.message import Message
 from duerow.queue import histogram
 from duerow.store import Counted, Totals
@@ -132,6 +137,40 @@ def fill(db: duerow.Database, orders: int = 30) -> None:
         "heartbeat", every=timedelta(minutes=5), queue="sms", payload={"to": "+385 91 555 0100", "text": "alive"}
     )
     db.schedule("newsletter", daily=["08:30", "17:00"], zone="Asia/Tokyo", queue="emails", payload={"template": "news"})
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Invoice(Base):
+    """A table of the shop's own, whose rows wait to be sent."""
+
+    __tablename__ = "invoice"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    customer: Mapped[str] = mapped_column(String(50))
+    amount: Mapped[int]
+    sending: Mapped[QueueState] = queue_state("sending")
+
+
+def invoices(file: Path) -> str:
+    """Make the table with some rows, the first of which is dead; return its URL for the awaited face."""
+    engine = create_engine(f"sqlite:///{file}")
+    Base.metadata.create_all(engine)
+    queue = EntityQueue(Invoice.sending, engine)
+    with queue.session() as session:
+        for number in range(9):
+            invoice = Invoice(customer=NAMES[number], amount=20 + 15 * number)
+            session.add(invoice)
+            invoice.sending.schedule()
+            session.flush()
+        session.commit()
+    first, *others = queue.reserve_many(4)
+    queue.bury(first, ValueError("no address"))
+    for reservation in others[:2]:
+        queue.rollback(reservation, error=TimeoutError("no answer within 30 s"), delay=timedelta(minutes=4))
+    engine.dispose()
+    return f"sqlite+aiosqlite:///{file}"
 
 
 def _raised(number: int) -> Exception:

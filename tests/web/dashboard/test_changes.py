@@ -28,8 +28,11 @@ def test_a_queue_is_paused_resumed_and_purged(page: Page, queue: Queue) -> None:
     page.get_by_role("button", name="Resume").click()
     expect(page.locator(".flash")).to_contain_text("hands out messages again")
     page.click("text=Definition")
+    page.locator("form[action$='/purge'] button").click()
+    expect(page.locator(".count")).to_contain_text("3 messages would change")
+    assert queue.count() == 3
     page.fill("[name=confirm]", queue.name)
-    page.get_by_role("button", name="Purge").click()
+    page.get_by_role("button", name="Purge 3 messages").click()
     expect(page.locator(".count")).to_contain_text("done")
     assert queue.count() == 0
 
@@ -151,6 +154,23 @@ def test_dead_letters_go_back_by_their_error_at_a_rate(page: Page, shop: Shop) -
     page.click(".confirm button")
     expect(page.locator(".count")).to_contain_text("done")
     assert shop.db.queue("emails-dead").count() == 6
+
+
+def test_dead_letters_that_stayed_go_back_by_their_error(page: Page, queue: Queue) -> None:
+    queue.push_many([Draft(number) for number in range(4)])
+    for reservation in queue.reserve_many(3):
+        reservation.bury(TimeoutError("no answer") if reservation.message.payload else ValueError("no such thing"))
+    page.goto("/dead")
+    letters = page.locator(f"#dead-{queue.name}")
+    group = letters.locator("li", has_text="TimeoutError")
+    expect(group.locator(".group-head .n")).to_have_text("2")
+    queue.reserve_many(1)[0].bury(ValueError("nor this"))  # the groups may change places, each with its button
+    expect(letters.locator("h2 .n")).to_have_text("4")
+    group.locator("text=Redrive these").click()
+    expect(page.locator(".count")).to_contain_text("2 messages would change")
+    page.click(".confirm button")
+    expect(page.locator(".count")).to_contain_text("done")
+    assert {one.payload for one in queue.find(status="dead")} == {0, 3}
 
 
 def test_a_schedule_is_paused_resumed_and_pushed_now(page: Page, shop: Shop) -> None:

@@ -7,15 +7,16 @@ import html
 import os
 import re
 import socket
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from duerow import Draft, Fork, Pipeline, Split, aio
-from duerow.errors import ConfigurationError, QueueDraining
+from duerow.errors import QueueDraining, StoreUnavailable
 from duerow.queue.limits import RunLimits
+from duerow.queue.replay_chunks import ReplayChunk
 from duerow.testing.clock import MovableClock
 from duerow.web import Accounts, Web
 from duerow.web.dashboard.changes import AskedChange, ChangeProgress, part
@@ -190,19 +191,100 @@ async def test_a_change_of_many_messages_goes_on_where_it_was_after_its_process_
         assert "Reprioritise" in (await forms.browser.get("/jobs")).text
 
 
-async def test_a_replay_that_was_interrupted_is_not_done_twice(memory: aio.Database) -> None:
+async def test_a_replay_that_was_interrupted_leaves_out_and_names_what_it_may_have_pushed(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.queue.replay_chunks.REPLAY_BATCH", 3)
+    clock = MovableClock()
+    async with await aio.connect("memory://", clock=clock, migrate=True) as database:
+        queue = database.queue("orders", history=timedelta(days=1))
+        await queue.declare()
+        for number in range(10):
+            await queue.push({"n": number})
+            await queue.commit_many(await queue.reserve_many(1))
+            clock.advance(timedelta(seconds=1))
+        jobs = BackgroundJobs(Web(database, WebOptions()))
+        asked = AskedChange("replay", (), "all", "payload.n < 8 or payload.n = 8", {})
+        id = await jobs.begin("Replay", "orders", "ana", 9, asked)
+        for _ in range(2):  # looks which are first, and pushes three
+            await jobs._look()
+            await asyncio.gather(*jobs._parts)
+        assert [one.payload["n"] for one in await queue.find(order="id")] == [0, 1, 2]
+
+        async def lost(*arguments: Any) -> None:
+            raise StoreUnavailable("the connection ended")
+
+        monkeypatch.setattr(jobs._queue, "settle", lost)  # three more are pushed, but that is not noted
+        await jobs._look()
+        await asyncio.gather(*jobs._parts)
+        assert await queue.count() == 6
+        clock.advance(timedelta(seconds=31))
+        forms = Forms(opened(database))
+        page = ""
+        while ">done</span>" not in page:
+            page = (await forms.browser.get(f"/jobs/{id}")).text
+            await asyncio.sleep(0.01)
+        assert [one.payload["n"] for one in await queue.find(order="id")] == list(range(9))  # 3 to 5 just once
+        assert '<b class="big">6</b> changed of 9' in page
+        assert "3 messages in doubt" in page
+        named = html.unescape(re.findall(r'href="(/history[^"]*)">Show them', page)[0])
+        shown = (await forms.browser.get(named)).text
+        assert re.findall(r'id="turn-(\d+)-', shown) == ["6", "5", "4"]
+
+
+def test_turns_in_doubt_that_ended_together_are_found_by_their_ids() -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    chunk = ReplayChunk((at, 4, 1), (at, 6, 1), 3, (at, 9, 1))
+    found = AskedChange("replay", (), "all", "payload.n = 1 or payload.n = 2", {}).turns_of(chunk)
+    assert found.startswith("(payload.n = 1 or payload.n = 2) and finished_at >= ")
+    assert found.endswith("and id >= 4 and id <= 6")
+
+
+async def test_a_replay_that_was_cancelled_pushes_nothing_more(
+    memory: aio.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.queue.replay_chunks.REPLAY_BATCH", 3)
     queue = memory.queue("orders", history=timedelta(days=1))
-    with pytest.raises(ConfigurationError, match="ended in the middle"):
-        await part(queue, AskedChange("replay", (), "all", "", {}), memory.host_time(), ChangeProgress(), 2)
+    await queue.push_many([Draft(number) for number in range(10)])
+    await queue.commit_many(await queue.reserve_many(10))
+    jobs = BackgroundJobs(Web(memory, WebOptions()))
+    id = await jobs.begin("Replay", "orders", "ana", 10, AskedChange("replay", (), "all", "", {}))
+    for step in range(3):
+        if step == 2:
+            await jobs.cancel(id)
+        await jobs._look()
+        await asyncio.gather(*jobs._parts)
+    job = await jobs.get(id)
+    assert job is not None
+    assert (job.state, job.changed.count, await queue.count()) == ("cancelled", 3, 3)
 
 
-async def test_a_purge_that_was_interrupted_leaves_what_was_pushed_since(memory: aio.Database) -> None:
+async def test_a_purge_shows_a_count_first_goes_on_after_an_interruption_and_leaves_what_was_pushed_since(
+    memory: aio.Database, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.web.dashboard.changes.PURGED", 4)
     queue = memory.queue("orders")
-    first = await queue.push("before")
-    asked, now = AskedChange("purge", (), "all", "", {}), memory.host_time()
+    await queue.push_many([Draft(number) for number in range(10)])
+    await queue.reserve_many(2)
+    forms = Forms(opened(memory, read_only=False), "/queues/orders")
+    for wrong in ({}, {"confirm": "odrers"}):
+        counted = await forms.send("/queues/orders/purge", **wrong)
+        assert '<b class="big">10</b> messages would change' in counted.text
+        assert "Consumers are working on 2 of them" in counted.text
+    assert "Nothing was removed" in counted.text
+    assert (await forms.send("/queues/orders/many", verb="purge", go="1")).status_code == 404
+    assert await queue.count() == 10
+    jobs = BackgroundJobs(Web(memory, WebOptions()))
+    newest = (await queue.find(order="-id", limit=1))[0].id
+    asked = AskedChange("purge", (), "all", "", {})
+    await jobs.begin("Purge orders", "orders", "ana", 10, asked, newest)
     await queue.push("since")
-    done = await part(queue, asked, now, ChangeProgress(highest=first.id), 2)
-    assert (done.count, [one.payload for one in await queue.find()]) == (1, ["since"])
+    step = await part(queue, asked, memory.host_time(), ChangeProgress(highest=newest), 1)
+    assert (step.count, step.over, await queue.count()) == (4, False, 7)  # and its process ended before that was noted
+    while not (await jobs.all())[0].is_over:
+        await jobs._look()
+        await asyncio.gather(*jobs._parts)
+    assert [one.payload for one in await queue.find()] == ["since"]
 
 
 async def test_nothing_goes_on_in_the_background_of_a_window_that_is_read_only(
@@ -236,13 +318,21 @@ async def test_all_that_was_made_of_a_message_is_drawn_requeued_and_removed(
     way = (await forms.browser.get(f"/queues/orders/messages/{root}/way")).text
     assert "Remove the 11 that are still in a queue" in way
     assert way.count('data-node="') - way.count('id="hop-') == 11
-    assert "Requeue the 1 that failed" in way
-    requeued = await forms.send(f"/queues/orders/messages/{root}/lineage/requeue")
+    assert "Requeue the one that failed" in way
+
+    async def confirmed(verb: str, count: str) -> httpx.Response:
+        """Send the form that a form leads to, which counts first."""
+        shown = await forms.send(f"/queues/orders/messages/{root}/lineage/{verb}")
+        assert count in shown.text
+        ids = re.findall(r'name="id" value="(\d+)"', shown.text)
+        return await forms.send(f"/queues/orders/messages/{root}/lineage/{verb}", go="1", id=ids)
+
+    requeued = await confirmed("requeue", '<b class="big">1</b> message would change')
     assert "1 messages were requeued" in (await forms.browser.get(requeued.headers["location"])).text
     assert await memory.queue("a").count(status="dead") == 0
     held = await lines.reserve()
     assert held is not None
-    removed = await forms.send(f"/queues/orders/messages/{root}/lineage/remove")
+    removed = await confirmed("remove", '<b class="big">10</b> messages would change. 1 would be skipped')
     told = (await forms.browser.get(removed.headers["location"])).text
     assert "10 messages were removed. 1 were skipped" in told
     assert [one.id for one in await orders.find()] == [other]

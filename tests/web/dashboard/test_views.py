@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
+from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
-from duerow import Commit, Draft
+from duerow import Commit, Draft, Pipeline, Relay, Sink
+from duerow.aio.entity import EntityQueue
 from duerow.web import Accounts
 from tests.web.conftest import PASSWORD
-from tests.web.dashboard.conftest import Heard, Shop
+from tests.web.dashboard import scene
+from tests.web.dashboard.conftest import SIZE, Heard, Shop
 from tests.web.server import serving
 
 PAGES = {
@@ -40,33 +44,59 @@ VIOLATIONS = {"resultTypes": ["violations"]}
 """What axe reports on whole; of what passes it would list every element too."""
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_has_what_keeps_anybody_from_reading_it_in_light_or_dark(
-    page: Page, shop: Shop, heard: Heard, name: str
-) -> None:
-    dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
+def look(page: Page) -> None:
+    """Fail if something keeps anybody from reading a page: in light, in dark or on a phone."""
     page.emulate_media(color_scheme="light")
-    page.goto(PAGES[name].format(dead=dead))
     page.wait_for_load_state("load")
     found = Axe().run(page, options=VIOLATIONS)
     assert found.violations_count == 0, found.generate_report()
     page.emulate_media(color_scheme="dark")  # which changes colours alone
     found = Axe().run(page, options={**VIOLATIONS, "runOnly": ["color-contrast"]})
     assert found.violations_count == 0, found.generate_report()
+    page.set_viewport_size({"width": 375, "height": 800})
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), "it is wider than a phone"
+    page.set_viewport_size(SIZE)
+
+
+KEPT = "window.kept = new Map([...document.querySelectorAll('#live [id]')].map((one) => [one.id, one]))"
+"""Remembers the elements of a page."""
+
+CHANGED = """[...window.kept].filter(([id, one]) => document.getElementById(id) !== one).map(([id]) => id)"""
+"""Those of them that are no longer in the page, or not the same."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_has_what_keeps_anybody_from_reading_it_in_light_in_dark_or_on_a_phone(
+    page: Page, shop: Shop, heard: Heard, name: str
+) -> None:
+    dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
+    page.goto(PAGES[name].format(dead=dead))
+    look(page)
     if name == "nothing":
         heard.complaints.clear()  # browsers complain of a page that is not found
 
 
-def test_a_phone_shows_every_page_without_scrolling_sideways(page: Page, shop: Shop, heard: Heard) -> None:
-    dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
-    page.set_viewport_size({"width": 375, "height": 800})
-    wide = []
-    for name, path in PAGES.items():
-        page.goto(path.format(dead=dead))
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            wide.append(name)
-    heard.complaints.clear()
-    assert wide == []
+def test_pages_that_confirm_a_change_and_show_its_job_and_the_keys_can_be_read_by_everybody(
+    page: Page, shop: Shop
+) -> None:
+    queue = shop.db.queue(f"look-{uuid.uuid4().hex[:6]}", history=timedelta(days=1))
+    queue.push_many([Draft({"n": number}) for number in range(3)])
+    page.goto(f"/queues/{queue.name}")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    look(page)
+    page.get_by_role("button", name="Close").click()
+    page.click("text=Definition")
+    page.locator("form[action$='/purge'] button").click()
+    expect(page.locator(".confirm")).to_be_visible()
+    look(page)
+    page.fill("[name=confirm]", queue.name)
+    page.get_by_role("button", name="Purge 3 messages").click()
+    expect(page.locator(".count")).to_contain_text("done")
+    look(page)
+    page.goto("/jobs")
+    expect(page.locator("tbody tr").first).to_contain_text(queue.name)
+    look(page)
 
 
 def test_a_change_by_anybody_is_seen_without_loading_the_page_again(page: Page, shop: Shop) -> None:
@@ -82,6 +112,26 @@ def test_a_change_by_anybody_is_seen_without_loading_the_page_again(page: Page, 
     queue.pause()
     expect(page.locator(".tags")).to_contain_text("paused")
     assert page.evaluate("window.unchanged")
+
+
+def test_nothing_flickers_since_what_stays_is_never_drawn_anew(page: Page, shop: Shop) -> None:
+    queue = shop.db.queue(f"live-{uuid.uuid4().hex[:6]}")
+    queue.push_many([Draft(number) for number in range(3)])
+    page.goto(f"/queues/{queue.name}")
+    page.evaluate(KEPT)
+    queue.remove(queue.push_many([Draft("more"), Draft("gone")])[1].id)
+    queue.reprioritise(where="payload = 1", priority=7)
+    reservation = queue.reserve()
+    assert reservation is not None
+    expect(page.locator(".messages tbody tr")).to_have_count(4)
+    expect(page.locator(f"#m-{reservation.message.id}")).to_contain_text("in progress")
+    assert page.evaluate(CHANGED) == []
+    page.goto("/pipelines/orders")
+    expect(page.locator(".graph.is-laid-out")).to_be_visible()
+    page.evaluate(KEPT)
+    before = page.locator("#live").inner_text()
+    expect(page.locator("#live")).not_to_have_text(before, use_inner_text=True)
+    assert page.evaluate(CHANGED) == []
 
 
 def test_a_list_with_a_condition_is_live_and_the_field_suggests_fields_and_values(page: Page, shop: Shop) -> None:
@@ -156,7 +206,36 @@ def test_the_keyboard_alone_reaches_everything(page: Page, shop: Shop) -> None:
     page.wait_for_url("**/pipelines/orders")
 
 
+COLOURS = """(selector) => [...document.querySelectorAll(selector)].map((one) => {
+  const style = getComputedStyle(one);
+  return [style.stroke, style.borderTopColor, parseFloat(style.strokeWidth)];
+})"""
+"""The colours and widths of elements as they are drawn."""
+
+
+def is_red(colour: str) -> bool:
+    red, green, blue = (int(part) for part in re.findall(r"\d+", colour)[:3])
+    return red > green + 60 and red > blue + 60
+
+
 def test_a_pipeline_is_drawn_and_red_where_it_backs_up(page: Page, shop: Shop) -> None:
+    late = Pipeline("late", [Relay("late.first", print, to="late.second"), Sink("late.second", print)])
+    shop.db.declare_pipeline(late)
+    shop.db.queue("late.first").push("in time")
+    shop.db.queue("late.second").push("long due", due=datetime.now(UTC) - timedelta(minutes=5))
+    page.goto("/pipelines")
+    expect(page.locator(".card", has_text="late.second")).to_contain_text("backed up")
+    page.goto("/pipelines/late")
+    expect(page.locator(".graph.is-laid-out")).to_be_visible()
+    expect(page.locator("[data-node='late.second'].behind")).to_contain_text("backed up 5")
+    expect(page.locator("[data-node='late.first']")).not_to_contain_text("backed up")
+    ((stroke, _, _),) = page.evaluate(COLOURS, ".ways .way.behind path")
+    ((_, second, _),) = page.evaluate(COLOURS, "[data-node='late.second']")
+    ((_, first, _),) = page.evaluate(COLOURS, "[data-node='late.first']")
+    assert [is_red(colour) for colour in (stroke, second, first)] == [True, True, False]
+
+
+def test_a_pipeline_is_drawn_from_left_to_right_with_ways_as_thick_as_their_flow(page: Page, shop: Shop) -> None:
     page.goto("/pipelines/orders")
     expect(page.locator(".graph.is-laid-out")).to_be_visible()
     expect(page.locator(".ways .way")).to_have_count(5)
@@ -164,6 +243,13 @@ def test_a_pipeline_is_drawn_and_red_where_it_backs_up(page: Page, shop: Shop) -
         page.locator(f"[data-node='orders.{name}']").bounding_box() for name in ("check", "price", "pack", "ship")
     ]
     assert [place["x"] for place in places if place] == sorted({place["x"] for place in places if place})
+    expect(page.locator(".ways .way.moves").nth(1)).to_be_attached()
+    moving = page.evaluate(COLOURS, ".ways .way.moves path")
+    resting = page.evaluate(COLOURS, ".ways .way:not(.moves) path")
+    assert max(width for *_, width in moving) == 8.0
+    assert all(width > 1.25 for *_, width in moving)
+    assert all(width == 1.25 for *_, width in resting)
+    assert not any(is_red(stroke) for stroke, *_ in resting)
     shop.db.queue("orders.approval").push({"order": 1})
     page.click("[data-node='orders.approval']")
     page.wait_for_url("**/queues/orders.approval")
@@ -229,20 +315,23 @@ def test_workers_tell_what_they_hold(page: Page, shop: Shop) -> None:
     expect(page.locator(".worker", has_text="orders.check").first).to_be_visible()
 
 
-def test_the_page_to_log_in_can_be_read_by_everybody_and_leads_on_to_the_queues(
+def test_the_page_to_log_in_and_that_of_rows_can_be_read_by_everybody(
     page: Page, shop: Shop, accounts: Accounts, heard: Heard, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path / 'guarded.db'}"
     with duerow.connect(url, migrate=True) as db:
         db.queue("orders").push(1)
-    with serving(url, users=accounts) as address:
+    own = EntityQueue(scene.Invoice.sending, create_async_engine(scene.invoices(tmp_path / "own.db")))
+    with serving(url, users=accounts, queues=[own]) as address:
         page.goto(f"{address}/queues/orders")
-        found = Axe().run(page, options=VIOLATIONS)
-        assert found.violations_count == 0, found.generate_report()
+        look(page)
         page.fill("#name", "ana")
         page.fill("#password", PASSWORD)
         page.keyboard.press("Enter")
         expect(page.locator("h1")).to_have_text("orders")
+        page.goto(f"{address}/queues/invoice.sending?row=1")
+        expect(page.locator("main")).to_contain_text("no address")
+        look(page)
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("#password")).to_be_visible()
         page.goto("about:blank")  # so that no stream keeps the server from ending

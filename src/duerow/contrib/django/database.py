@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from functools import cache
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from django.db import connections
 from django.utils.asyncio import async_unsafe
@@ -81,7 +81,9 @@ class DjangoDatabase(Database):
 
     def _outdated(self) -> SchemaOutdated:
         tables = f"the tables {self.prefix}… in DATABASES[{self.alias!r}] are missing, or older than this duerow"
-        return SchemaOutdated(f"{tables}: run manage.py migrate")
+        if self.alias == django_settings().database:
+            return SchemaOutdated(f"{tables}: run manage.py migrate")
+        return SchemaOutdated(f"{tables}: call duerow.contrib.django.database({self.alias!r}).migrate()")
 
     def _within(self, within: Any) -> Any:
         """Return the transaction to use: the one given, or Django's if it is inside `atomic`."""
@@ -94,9 +96,15 @@ class DjangoDatabase(Database):
         return connection
 
 
-@cache
+_OPENED: Final[dict[tuple[str, DjangoSettings], DjangoDatabase]] = {}
+_OPENING: Final = threading.Lock()
+
+
 def _opened(alias: str, configured: DjangoSettings) -> DjangoDatabase:
-    return DjangoDatabase(alias, configured)
+    with _OPENING:
+        if (alias, configured) not in _OPENED:
+            _OPENED[alias, configured] = DjangoDatabase(alias, configured)
+        return _OPENED[alias, configured]
 
 
 def database(using: str | None = None) -> DjangoDatabase:
@@ -112,6 +120,13 @@ def database(using: str | None = None) -> DjangoDatabase:
     """
     configured = django_settings()
     return _opened(configured.database if using is None else using, configured)
+
+
+def databases() -> list[DjangoDatabase]:
+    """Return the Django databases whose queues were asked for, that of DUEROW first."""
+    configured, first = django_settings(), database()
+    with _OPENING:
+        return [first, *(one for (_, said), one in _OPENED.items() if said == configured and one is not first)]
 
 
 @overload

@@ -38,7 +38,7 @@ def run_handlers(using: str | None = None, *, clock: MovableClock | None = None,
     handlers = {one: _by_message(one.handled_by, queues.alias) for one in queues.handled.values()}
     for tasks in project_tasks():
         if tasks.database is queues:
-            handlers |= {tasks.queue(name): tasks.run for name in {task.queue for task in tasks.definitions.values()}}
+            handlers |= tasks.handlers() if tasks.definitions else {}
     return drain(handlers, clock=clock, raising=raising)
 
 

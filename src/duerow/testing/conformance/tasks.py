@@ -251,6 +251,43 @@ def test_a_batch_that_is_cancelled_or_late_calls_back_with_the_outcomes_that_the
     assert [one.status() for one in late.handles] == ["done", "waiting"]
 
 
+def test_a_call_of_a_batch_that_an_operator_takes_out_of_its_queue_ends_as_cancelled(
+    tasks: Tasks, db: Database, clock: MovableClock
+) -> None:
+    if not db.store.capabilities.transactions:
+        return  # there are no batches
+    told: list[list[str]] = []
+
+    @tasks.task
+    def note(number: int) -> None:
+        if number == 0:
+            raise Bury("nothing")
+
+    @tasks.task(results=None)
+    def quiet(number: int) -> None: ...
+
+    @tasks.callback
+    def report(outcomes: list[TaskOutcome]) -> None:
+        told.append([one.status for one in outcomes])
+
+    later = [note.after(hours(1)).draft(number) for number in (1, 2)]
+    batch = tasks.push_batch([note.draft(0), *later, quiet.after(hours(1)).draft(3)], report)
+    _, first, second, _ = batch.handles
+    work(tasks)
+    operated = db.queue("tasks")
+    assert operated.remove(where="id > 0", dry_run=True).count == 4
+    assert (operated.cancel(first.id).count, operated.remove(second.id).count) == (1, 1)
+    assert operated.remove(where="id > 0").count == 2  # the dead one has told its outcome
+    assert [one.status() for one in batch.handles] == ["failed", "cancelled", "cancelled", "unknown"]
+    work(tasks)
+    assert told == [["failed", "cancelled", "cancelled", "cancelled"]]
+    with pytest.raises(TaskCancelled):
+        first.result(NOW)
+    clock.advance(hours(2))
+    db.prune()
+    assert [one for one in everything(db) if one.queue == "tasks/results"] == []
+
+
 def test_a_call_is_unique_within_a_window_also_when_it_has_run(tasks: Tasks, clock: MovableClock) -> None:
     @tasks.task(key="user-{user}", unique=hours(1))
     def greet(user: int, text: str = "") -> str:

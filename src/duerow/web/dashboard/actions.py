@@ -31,7 +31,11 @@ from duerow.where import as_condition, field
 if TYPE_CHECKING:
     from duerow.queue.audit import AuditEntry
 
-TITLES: Final = {name: verb.title for name, verb in VERBS.items()} | {"redrive": "Redrive", "replay": "Replay"}
+TITLES: Final = {name: verb.title for name, verb in VERBS.items()} | {
+    "redrive": "Redrive",
+    "replay": "Replay",
+    "purge": "Purge",
+}
 SAMPLES: Final = 5
 """How many messages a dry run shows."""
 
@@ -104,16 +108,18 @@ class Actions(FormActions):
         return self.back(visit.url("queues", name), f"Queue {name} was declared.")
 
     async def purge(self, visit: Visit, form: FormData) -> Response:
-        """Remove all messages of a queue, in the background."""
+        """Show how many messages a purge would remove; with the queue's name, remove them in the background."""
         name = self.operated(visit)
-        if str(form.get("confirm", "")).strip() != name:
-            raise ConfigurationError(f"nothing was removed: to purge queue {name!r}, type its name")
-        queue = await self.web.queue(name)
-        await self.web.record(visit.viewer, "purge", name)
+        queue, asked = await self.web.queue(name), AskedChange("purge", (), "all", "", {})
+        trial = await changes.tried(queue, asked, self.web.database.host_time())
+        typed = str(form.get("confirm", "")).strip()
+        if typed != name:
+            problem = f"Nothing was removed: to purge queue {name}, type its name." if "confirm" in form else ""
+            return await self._confirmed_first(visit, name, asked, trial, problem)
+        await self.web.record(visit.viewer, "purge", name, expected=trial.count)
         newest = await queue.find(order="-id", limit=1)
         highest = newest[0].id if newest else 0
-        asked = AskedChange("purge", (), "all", "", {})
-        job = await self.pages.jobs.begin(f"Purge {name}", name, visit.viewer.name, None, asked, highest)
+        job = await self.pages.jobs.begin(f"Purge {name}", name, visit.viewer.name, trial.total, asked, highest)
         return RedirectResponse(visit.url("jobs", job), 303)
 
     async def push(self, visit: Visit, form: FormData) -> Response:
@@ -196,7 +202,7 @@ class Actions(FormActions):
         return f"Message {id} was {VERBS[verb].done}."
 
     async def lineage(self, visit: Visit, form: FormData) -> Response:
-        """Remove or requeue a message and all messages made from it that are still in a queue."""
+        """Show how many messages would be removed or requeued: a message and those made from it; with `go`, do it."""
         name, id = self.operated(visit), int(visit.request.path_params["id"])
         verb = visit.request.path_params["verb"]
         if verb not in ("remove", "requeue"):
@@ -205,12 +211,20 @@ class Actions(FormActions):
         chosen = seen.waiting(id) if verb == "remove" else seen.failed(id)
         for queue in chosen:
             self.require(visit, queue)
-        leased, done = bool(form.get("even_if_leased")), Changed(0)
-        for queue, ids in chosen.items():
-            await self.web.record(visit.viewer, verb, queue, ids=ids, lineage_of=id)
-            handle = await self.web.queue(queue)
-            change = handle.remove if verb == "remove" else handle.requeue
-            done += await change(where=field("id").in_(ids), even_if_leased=leased)
+        leased = bool(form.get("even_if_leased"))
+        if not form.get("go"):
+            trial = {queue: await self._of_lineage(verb, queue, ids, leased, True) for queue, ids in chosen.items()}
+            values = {"name": name, "id": id, "verb": verb, "title_of_verb": VERBS[verb].title, "leased": leased}
+            values |= {"chosen": chosen, "trial": trial, "sum": sum(trial.values(), Changed(0))}
+            values |= {"danger": VERBS[verb].danger, "complete": seen.complete}
+            title = f"{VERBS[verb].title}: what was made from message {id}"
+            return self.pages.page(visit, Shown("lineage.html", title, values, live=False))
+        counted, done = set(map(str, form.getlist("id"))), Changed(0)
+        for queue, found in chosen.items():
+            ids = [one for one in found if str(one) in counted]
+            if ids:
+                await self.web.record(visit.viewer, verb, queue, ids=ids, lineage_of=id)
+                done += await self._of_lineage(verb, queue, ids, leased, False)
         text = f"{done.count} messages were {VERBS[verb].done}."
         if done.skipped:
             text += f" {done.skipped} were skipped: a consumer is working on them."
@@ -218,6 +232,11 @@ class Actions(FormActions):
             text += " There may be more: not all that was made of it was found in time."
         gone = verb == "remove" and id in chosen.get(name, ())
         return self.back(visit.url("queues", name) if gone else visit.url("queues", name, "messages", id), text)
+
+    async def _of_lineage(self, verb: str, queue: str, ids: list[int], leased: bool, dry_run: bool) -> Changed:
+        handle = await self.web.queue(queue)
+        change = handle.remove if verb == "remove" else handle.requeue
+        return await change(where=field("id").in_(ids), even_if_leased=leased, dry_run=dry_run)
 
     async def row(self, visit: Visit, form: FormData) -> Response:
         """Requeue, run or stop a row of the user's own table."""
@@ -245,7 +264,7 @@ class Actions(FormActions):
     async def many(self, visit: Visit, form: FormData) -> Response:
         """Show what a change of many messages would do; with `go`, start it in the background."""
         name, asked = self.operated(visit), asked_in(form)
-        if asked.verb not in TITLES:
+        if asked.verb not in TITLES or asked.verb == "purge":  # which has a form of its own
             raise NotFound(f"messages cannot be {briefly(asked.verb)}")
         queue, now = await self.web.queue(name), self.web.database.host_time()
         if form.get("scope") == "chosen" and not asked.ids:
@@ -258,9 +277,16 @@ class Actions(FormActions):
         trial = await changes.tried(queue, asked, now)
         if form.get("go"):
             return await self._begin(visit, name, asked, trial)
-        samples = []
-        if asked.verb in VERBS:
-            samples = [self.web.shown(one) for one in await queue.find(asked.condition(now), limit=SAMPLES)]
+        return await self._confirmed_first(visit, name, asked, trial)
+
+    async def _confirmed_first(
+        self, visit: Visit, name: str, asked: AskedChange, trial: Trial, problem: str = ""
+    ) -> Response:
+        """Show what a change would do, with the form that starts it."""
+        queue, samples = await self.web.queue(name), []
+        if asked.verb in VERBS or asked.verb == "purge":
+            where = asked.condition(self.web.database.host_time())
+            samples = [self.web.shown(one) for one in await queue.find(where, limit=SAMPLES)]
         shown = Shown(
             "confirm.html",
             f"{TITLES[asked.verb]}: {asked.about}",
@@ -269,11 +295,14 @@ class Actions(FormActions):
                 "asked": asked,
                 "trial": trial,
                 "title_of_verb": TITLES[asked.verb],
-                "danger": asked.verb in VERBS and VERBS[asked.verb].danger,
+                "danger": asked.verb == "purge" or (asked.verb in VERBS and VERBS[asked.verb].danger),
+                "leased": (await queue.stats()).shown("leased") if asked.verb == "purge" else "0",
                 "samples": samples,
                 "columns": [],
+                "problem": problem,
             },
             live=False,
+            status=400 if problem else 200,
         )
         return self.pages.page(visit, shown)
 

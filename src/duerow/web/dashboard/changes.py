@@ -10,11 +10,12 @@ import msgspec
 
 from duerow.aio.queue import Queue
 from duerow.conditions.model import Condition, every
-from duerow.errors import ConfigurationError
 from duerow.queue.edits import Changed
+from duerow.queue.history import Replayed, choice
+from duerow.queue.replay_chunks import ReplayChunk, next_chunk, replay_chunk
 from duerow.web.dashboard import forms
 from duerow.web.dashboard.tabs import TABS, of_tab
-from duerow.where import field, parse
+from duerow.where import as_condition, field, parse
 
 CHUNK: Final = 500
 """How many messages one step of a job changes."""
@@ -24,6 +25,12 @@ TRIED: Final = 1_000
 
 REDRIVEN: Final = 100
 """How many dead letters one step of a job brings back."""
+
+PURGED: Final = 1_000
+"""How many messages one step of a job purges."""
+
+EVERYTHING: Final = field("id") >= -(1 << 62)
+"""The condition for all messages of a queue, or all turns of its history."""
 
 
 class AskedChange(msgspec.Struct, frozen=True):
@@ -54,7 +61,21 @@ class AskedChange(msgspec.Struct, frozen=True):
         parts = [] if self.tab not in TABS or self.tab == "all" else [of_tab(self.tab, now)]
         if self.where:
             parts.append(parse(self.where))
-        return every(*parts) if parts else field("id") >= -(1 << 62)
+        return every(*parts) if parts else EVERYTHING
+
+    @property
+    def letters(self) -> Condition | str | None:
+        """Which dead letters a redrive brings back; None: all."""
+        return field("id").in_(self.ids) if self.ids else self.where or None
+
+    def turns_of(self, chunk: ReplayChunk) -> str:
+        """Return the condition for the turns of a chunk of a replay, as text."""
+        parts = [as_condition(self.where, "turn")] if self.where else []
+        ended, id = field("finished_at"), field("id")
+        parts += [ended >= chunk.first[0], ended <= chunk.last[0]]
+        if chunk.first[0] == chunk.last[0]:  # those that ended together are in the order of their ids
+            parts += [id >= chunk.first[1], id <= chunk.last[1]]
+        return str(every(*parts))
 
     @property
     def about(self) -> str:
@@ -157,11 +178,14 @@ class Trial(msgspec.Struct, frozen=True):
 
 async def tried(queue: Queue[Any], asked: AskedChange, now: datetime) -> Trial:
     """Return what a change would do: few messages are tried one by one, many are only counted."""
+    if asked.verb == "purge":
+        number = await queue.count()
+        return Trial(int(number), 0, number.capped)
     if asked.verb == "redrive":
-        done = await queue.redrive(TRIED, where=asked.where or None, dry_run=True)
+        done = await queue.redrive(TRIED, where=asked.letters, dry_run=True)
         return Trial(done.count, done.skipped, done.count >= TRIED)
     if asked.verb == "replay":
-        replayed = await queue.replay(where=asked.where or "id > 0", limit=TRIED, dry_run=True)
+        replayed = await queue.replay(where=asked.where or EVERYTHING, limit=TRIED, dry_run=True)
         return Trial(replayed.count, replayed.skipped, replayed.count + replayed.skipped >= TRIED)
     where = asked.condition(now)
     number = await queue.count(where)
@@ -181,6 +205,9 @@ class ChangeProgress(msgspec.Struct, frozen=True, omit_defaults=True):
         highest: the id of the last message that it concerns; None: not looked up yet.
         count, skipped: how many messages it has changed, and skipped.
         over: whether it has ended.
+        chunk: the turns that the next step of a replay pushes again.
+        behind: the turns before them.
+        doubtful: the turns whose step was interrupted, so that nobody knows whether they were pushed again.
     """
 
     last: int | None = None
@@ -188,16 +215,27 @@ class ChangeProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     count: int = 0
     skipped: int = 0
     over: bool = False
+    chunk: ReplayChunk | None = None
+    behind: ReplayChunk | None = None
+    doubtful: tuple[ReplayChunk, ...] = ()
+
+    def interrupted(self) -> ChangeProgress:
+        """Return the progress after a step that was started and did not end: what it may have pushed is left out."""
+        if self.chunk is None:
+            return self
+        doubtful = (*self.doubtful, self.chunk)
+        return msgspec.structs.replace(self, chunk=None, behind=self.chunk, doubtful=doubtful)
 
     def after(self, done: Changed, last: int | None, highest: int | None, over: bool) -> ChangeProgress:
         """Return the progress after one more step."""
-        return ChangeProgress(last, highest, self.count + done.count, self.skipped + done.skipped, over)
+        number = {"count": self.count + done.count, "skipped": self.skipped + done.skipped}
+        return msgspec.structs.replace(self, last=last, highest=highest, over=over, **number)
 
 
 async def part(
     queue: Queue[Any], asked: AskedChange, now: datetime, before: ChangeProgress, attempt: int
 ) -> ChangeProgress:
-    """Do the next step of a change; an interrupted step is repeated.
+    """Do the next step of a change; an interrupted step is repeated, but for a replay, which goes on behind it.
 
     Args:
         queue: the queue of the messages.
@@ -205,23 +243,14 @@ async def part(
         now: when it was requested, which decides what is ready, delayed or in progress.
         before: the progress so far.
         attempt: how often this step was started, including this time.
-
-    Raises:
-        ConfigurationError: a replay was interrupted: it may have pushed some messages, and would push them again.
     """
     match asked.verb:
         case "redrive":
             return await _redriven(queue, asked, before)
         case "replay":
-            if attempt > 1:
-                raise ConfigurationError(
-                    "the process that replayed ended in the middle: some messages were pushed, see their header "
-                    "'replay-of'; replay the others by a condition"
-                )
-            done = await queue.replay(where=asked.where or "id > 0")
-            return before.after(Changed(done.count, done.skipped), None, None, True)
-        case "purge" if attempt == 1:
-            return before.after(Changed(await queue.purge(queue.name)), None, before.highest, True)
+            return await _replayed(queue, asked, before if attempt == 1 else before.interrupted())
+        case "purge":
+            return await _purged(queue, before)
     return await _changed(queue, asked, now, before)
 
 
@@ -239,17 +268,32 @@ async def _changed(queue: Queue[Any], asked: AskedChange, now: datetime, before:
     if not page:
         return before.after(Changed(0), last, highest, True)
     some = every(where, field("id") > last, field("id") <= page[-1].id)
-    done = await (_purged(queue, some) if asked.verb == "purge" else VERBS[asked.verb].apply(queue, asked, some, False))
+    done = await VERBS[asked.verb].apply(queue, asked, some, False)
     return before.after(done, page[-1].id, highest, len(page) < CHUNK)
 
 
-async def _purged(queue: Queue[Any], where: Condition) -> Changed:
-    """Continue an interrupted purge: messages pushed since it started stay."""
-    return await queue.remove(where=where, even_if_leased=True)
+async def _purged(queue: Queue[Any], before: ChangeProgress) -> ChangeProgress:
+    """Remove messages in any state; those that were pushed since the purge started stay."""
+    highest = before.highest or 0
+    gone = await queue.database.run(lambda: queue.database.store.operations.purge(queue.name, PURGED, highest))
+    return before.after(Changed(gone), None, highest, gone < PURGED)
+
+
+async def _replayed(queue: Queue[Any], asked: AskedChange, before: ChangeProgress) -> ChangeProgress:
+    """Push a chunk of turns again, and look which turns are next: their place is noted before they are pushed."""
+    chosen = choice(queue.name, None, asked.where or EVERYTHING, None)
+    store, chunk, behind = queue.database.store, before.chunk, before.behind
+    done = Replayed(0)
+    if chunk is not None:
+        place = None if behind is None else behind.last
+        done, behind = await queue.database.run(lambda: replay_chunk(store, chosen, place, chunk)), chunk
+    following = await queue.database.run(lambda: next_chunk(store, chosen, behind))
+    after = before.after(Changed(done.count, done.skipped), None, None, following is None)
+    return msgspec.structs.replace(after, chunk=following, behind=behind)
 
 
 async def _redriven(queue: Queue[Any], asked: AskedChange, before: ChangeProgress) -> ChangeProgress:
     rate = forms.rate_of(asked.values)
     each = REDRIVEN if rate is None else max(1, min(REDRIVEN, int(rate)))
-    done = await queue.redrive(each, where=asked.where or None, rate=rate)
+    done = await queue.redrive(each, where=asked.letters, rate=rate)
     return before.after(Changed(done.count, done.skipped), None, None, done.count < each)

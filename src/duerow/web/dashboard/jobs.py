@@ -232,11 +232,13 @@ class BackgroundJobs:
 
     async def _part(self, reservation: BareReservation[Any], said: JobState) -> JobState:
         """Do the next step of a job; return its new payload."""
+        attempts = reservation.message.attempts
         if await self._queue.contains(_cancelling(reservation.message.id)):
-            return self._over(said, "cancelled")
+            progress = said.progress if attempts == 1 else said.progress.interrupted()
+            return self._over(msgspec.structs.replace(said, progress=progress), "cancelled")
         try:
             queue = await self._web.queue(said.queue, create=True)
-            progress = await part(queue, said.asked, said.asked_at, said.progress, reservation.message.attempts)
+            progress = await part(queue, said.asked, said.asked_at, said.progress, attempts)
         except StoreUnavailable:
             raise
         except DuerowError as error:

@@ -9,14 +9,14 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const kept = { DETAILS: ["open"], INPUT: ["checked", "value"], SELECT: ["value"] };
 
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => {
-  if (kept[node.tagName]?.includes(name)) return false;
+  if (kept[node.tagName]?.includes(name) && node.type !== "hidden") return false;
   if (name === "style" && (node.matches("[data-node], [data-graph]"))) return false;
   return true;
 };
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) => {
   if (before.nodeType !== 1) return true;
   if (before.tagName === "TIME" && before.dateTime === after.dateTime) return false;
-  if (before.matches("svg.ways, input, select, textarea")) return false;
+  if (before.matches("svg.ways, input:not([type=hidden]), select, textarea")) return false;
   return true;
 };
 
@@ -229,7 +229,7 @@ function layOut(graph) {
   edges.forEach((edge, at) => plan.setEdge(edge.from, edge.to, { width: edge.label.length * 6.2, height: edge.label ? 14 : 0, labelpos: "c" }, String(at)));
   dagre.layout(plan);
   const { width, height } = plan.graph();
-  const scale = width <= graph.clientWidth ? 1 : Math.max(narrow ? 0.6 : 0.62, graph.clientWidth / width);
+  const scale = width <= graph.clientWidth ? 1 : Math.max(narrow ? 0.52 : 0.62, graph.clientWidth / width);
   graph.style.setProperty("--scale", scale);
   graph.style.height = `${Math.ceil(height * scale)}px`;
   const shift = Math.max(0, (graph.clientWidth / scale - width) / 2);

@@ -65,7 +65,7 @@ async def journey(visit: Visit) -> Shown:
     visited = {hop.queue for hop in seen.hops}
     return Shown(
         "journey.html",
-        f"The way of message {id}",
+        f"Path of message {id}",
         {
             "name": name,
             "id": id,

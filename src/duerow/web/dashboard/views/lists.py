@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -13,7 +14,7 @@ from duerow.message import Message
 from duerow.payload import dead_letter_headers
 from duerow.queue.stats import SEEN
 from duerow.store import Consumer
-from duerow.web.dashboard.filters import said
+from duerow.web.dashboard.filters import number, said
 from duerow.web.dashboard.selection import Selection, after, place_of
 from duerow.web.dashboard.views.overview import rows_of
 from duerow.web.dashboard.visit import NotFound, Shown, Visit
@@ -38,8 +39,9 @@ class DeadGroup(msgspec.Struct):
         text: the error message of the latest.
         count: how many there are among those that were read.
         latest: the latest message.
-        where: the condition that finds them.
+        where: the condition that finds them; None: only their ids do, since they stayed in their queue.
         source: the queue from which they were moved, if they were.
+        ids: those that were read.
     """
 
     queue: str
@@ -47,12 +49,18 @@ class DeadGroup(msgspec.Struct):
     text: str
     count: int
     latest: Message[Any]
-    where: str
+    where: str | None
     source: str | None
+    ids: list[int] = []
+
+    @property
+    def name(self) -> str:
+        """A name for it in the page, which stays the same while the page changes."""
+        return hashlib.sha256(f"{self.queue}\0{self.error}\0{self.source}".encode()).hexdigest()[:12]
 
 
 class Letters(msgspec.Struct):
-    """The dead letters of a queue, grouped by error."""
+    """The dead letters of a queue, grouped by error; `shown` is how many there are, as text."""
 
     queue: str
     shown: str
@@ -78,7 +86,9 @@ async def dead_letters(visit: Visit) -> Shown:
         if stats.dead or (moved and stats.ready):
             shown = stats.shown("ready" if moved else "dead")
             read = partial(_letters, visit, row.name, moved, shown)
-            listed.append(await visit.live.shared(("dead", row.name, shown), read, 2.0))
+            letters = await visit.live.shared(("dead", row.name, shown), read, 2.0)
+            if letters.read:
+                listed.append(letters)
     visit.live.on_screen([one.queue for one in listed])
     for one in listed:
         one.operates = visit.operates(one.queue)
@@ -107,13 +117,16 @@ async def _letters(visit: Visit, name: str, moved: bool, shown: str) -> Letters:
         if group is None:
             group = groups[error, source] = DeadGroup(name, error, text, 0, seen, _where(error, moved, source), source)
         group.count += 1
+        group.ids.append(one.id)
+    if len(found) < SAMPLE:  # all were read, later than the statistics
+        shown = number(len(found))
     return Letters(name, shown, moved, sorted(groups.values(), key=lambda one: -one.count), len(found), False)
 
 
-def _where(error: str, moved: bool, source: str | None) -> str:
+def _where(error: str, moved: bool, source: str | None) -> str | None:
     """Return the condition for dead letters with an error, as closely as conditions can express it."""
     if not moved:
-        return "status = 'dead'"
+        return None
     pattern = error.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     reason = field(f'headers."{dead_letter_headers.REASON}"').like(f"{pattern}%")
     return str(reason & (field(f'headers."{dead_letter_headers.FROM}"') == source))

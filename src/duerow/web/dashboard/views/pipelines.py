@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from duerow.errors import shown
 from duerow.queue.stats import SEEN
@@ -10,17 +11,24 @@ from duerow.web.dashboard import charts, flow
 from duerow.web.dashboard.filters import spark_page
 from duerow.web.dashboard.visit import NotFound, Shown, Visit, unquoted
 
+LISTED: Final = 12
+"""How many pipelines a page lists."""
+
 
 async def pipelines(visit: Visit) -> Shown:
     """Show all pipelines, each with a summary of its stations."""
     now = visit.web.database.host_time()
     graphs = [graph for graph in await visit.live.pipelines() if any(map(visit.sees, graph.queues))]
-    cards = await visit.live.cards({queue for graph in graphs for queue in (*graph.queues, *graph.outputs)})
+    pages = max(1, -(-len(graphs) // LISTED))
+    page = min(pages, max(1, visit.number("page", 1) or 1))
+    graphs = graphs[(page - 1) * LISTED : page * LISTED]
+    visit.live.on_screen({queue for graph in graphs for queue in (*graph.queues, *graph.outputs)})
+    cards = await visit.live.board()
     states = {name: card.stats for name, card in cards.items()}
     listed = []
     for graph in graphs:
         stations = flow.stations(graph, states, now)
-        hour = [charts.last_hour(cards[queue].minutes, now) for queue in graph.queues]
+        hour = [charts.last_hour(cards[queue].minutes, now) for queue in graph.queues if queue in cards]
         totals = charts.added(hour)
         listed.append(
             {
@@ -32,7 +40,7 @@ async def pipelines(visit: Visit) -> Shown:
                 "spark": charts.spark([one.done + one.moved for one in totals]),
             }
         )
-    return Shown("pipelines.html", "Pipelines", {"listed": listed})
+    return Shown("pipelines.html", "Pipelines", {"listed": listed, "number_of_page": page, "pages": pages})
 
 
 async def pipeline(visit: Visit) -> Shown:

@@ -9,6 +9,7 @@ import os
 import threading
 from argparse import ArgumentParser
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import django
@@ -17,10 +18,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import autoreload
 
 from duerow.cli.workers import run_all
-from duerow.contrib.django.database import database
+from duerow.contrib.django.database import database, databases
 from duerow.contrib.django.workers import handled_workers, project_tasks, task_workers
 from duerow.errors import DuerowError
 from duerow.sync.worker import Worker
+from duerow.telemetry.liveness import reported, reporters_of
 from duerow.telemetry.probes import prepare, probed
 
 STOPPING = 10.0
@@ -28,7 +30,7 @@ STOPPING = 10.0
 
 
 class Command(BaseCommand):
-    """Runs workers until SIGTERM or Ctrl-C."""
+    """Runs workers until SIGTERM or Ctrl-C; under systemd, reports how they are."""
 
     help = (
         "Run the handlers of queues and the duerow.Tasks that the modules `queues` and `tasks` of the project's apps "
@@ -45,6 +47,9 @@ class Command(BaseCommand):
         parser.add_argument("--until", choices=["idle", "empty"], help="End when nothing is due, or nothing is left.")
         parser.add_argument("--reload", action="store_true", help="Start again whenever a file of the project changes.")
         parser.add_argument("--health-port", type=int, metavar="PORT", help="Answer /healthz and /readyz on this port.")
+        parser.add_argument(
+            "--health-file", metavar="FILE", help="Write this file every 5 s while the workers are alive, for probes."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the workers, again after each change if that is wanted."""
@@ -65,16 +70,19 @@ class Command(BaseCommand):
     def _run(self, **options: Any) -> None:
         _log_to_stderr()
         try:
-            queues = database()
-            queues.run(queues.store.schema.check)
             workers = self._workers(options)
+            for queues in databases():
+                if queues.handled or queues is database():
+                    queues.run(queues.store.schema.check)
             self._tell(workers)
             if options["reload"]:
                 _stop_before_reload(workers)
             port = options["health_port"]
             if port is not None:
                 prepare()
-            with probed(workers, None if port is None else ("0.0.0.0", port)):  # noqa: S104 - probes come from elsewhere
+            place = None if port is None else ("0.0.0.0", port)  # noqa: S104 - probes come from elsewhere
+            file = options["health_file"]
+            with probed(workers, place), reported(workers, reporters_of(file and Path(file), os.environ)):
                 asyncio.run(run_all(workers, options["until"]))
         except DuerowError as error:
             raise CommandError(str(error)) from error
@@ -88,9 +96,9 @@ class Command(BaseCommand):
         apps.get_app_config("duerow").discover()
         names = set(options["queue"])
         said = {} if options["concurrency"] is None else {"concurrency": options["concurrency"]}
-        workers = handled_workers(database(), names, **said)
+        workers = [worker for one in databases() for worker in handled_workers(one, names, **said)]
         workers += task_workers(names, **said)
-        known = {queue.name for queue in database().handled.values()}
+        known = {queue.name for one in databases() for queue in one.handled.values()}
         known |= {task.queue for tasks in project_tasks() for task in tasks.definitions.values()}
         for backend in _backends():
             wanted = sorted(names & backend.queues if backend.queues else names - known)

@@ -1,0 +1,36 @@
+"""Functions around each round of a frame station, which handles a batch of messages as a data frame: for telemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Final
+
+import msgspec
+
+
+class FrameRound(msgspec.Struct):
+    """A batch that a frame station handles.
+
+    Attributes:
+        queue: the queue of its messages.
+        messages: how many there are.
+        failed: how many of them have failed so far.
+    """
+
+    queue: str
+    messages: int
+    failed: int = 0
+
+
+AROUND: Final[list[Callable[[FrameRound], AbstractContextManager[None]]]] = []
+"""The functions; the first is the outermost."""
+
+
+@contextmanager
+def entered(one: FrameRound) -> Iterator[FrameRound]:
+    """Run a block within all of the functions."""
+    with ExitStack() as within:
+        for layer in AROUND:
+            within.enter_context(layer(one))
+        yield one
