@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -81,24 +81,29 @@ class Faults:
             if link.is_deaf:  # as when a keepalive finds out
                 link.cut()
 
-    def restart(self, command: str) -> None:
+    def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
 
         Raises:
             ConfigurationError: the command failed, or the server does not come back.
         """
-        done = subprocess.run(shlex.split(command), capture_output=True, text=True)  # noqa: S603 - the user's command
-        if done.returncode:
-            raise ConfigurationError(f"`{command}` failed with {done.returncode}: {done.stderr[-500:]}")
+        if callable(how):
+            how()
+        else:
+            _execute(how)
         self._setting.engine.dispose()
         until = time.monotonic() + AWAY
-        while time.monotonic() < until:
-            with suppress(DBAPIError), self._setting.engine.connect() as connection:
-                connection.execute(text("SELECT 1"))
-                self.happened["restarts"] += 1
-                return
+        while not self._answers():
+            if time.monotonic() > until:
+                raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s after it was restarted")
             time.sleep(0.1)
-        raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s after `{command}`")
+        self.happened["restarts"] += 1
+
+    def _answers(self) -> bool:
+        with suppress(DBAPIError), self._setting.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+            return True
+        return False
 
     def _stop(self, alive: Sequence[WorkerProcess]) -> None:
         running = [one for one in alive if one.begun is not None and one.stopped is None]
@@ -130,6 +135,12 @@ class Faults:
             if pid is not None:
                 connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
                 self.happened["ended by the server"] += 1
+
+
+def _execute(command: str) -> None:
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True)  # noqa: S603 - it is the user's own
+    if done.returncode:
+        raise ConfigurationError(f"`{command}` failed with {done.returncode}: {done.stderr[-500:]}")
 
 
 def proxy_for(url: str) -> Proxy | None:

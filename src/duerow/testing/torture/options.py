@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -23,7 +24,7 @@ class Options:
         stops: whether processes are stopped for longer than their leases, and go on then.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
         serializable: whether SERIALIZABLE is the level of the transactions that the processes pass to `within=`.
-        restart: a command line that restarts the server; None: it is not restarted.
+        restart: a command line, or a function, that restarts the server; None: it is not restarted.
         restarts: how many kills there are between two restarts.
     """
 
@@ -34,5 +35,5 @@ class Options:
     stops: bool = True
     cuts: bool = True
     serializable: bool = False
-    restart: str | None = None
+    restart: str | Callable[[], None] | None = None
     restarts: int = 50
