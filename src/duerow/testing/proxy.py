@@ -46,7 +46,7 @@ class Link:
 
 
 class Proxy:
-    """Hands on what it is sent; subclasses may read it on the way, in `ask` and `answer`.
+    """Hands on what it is sent; subclasses may read it on the way, in `ask`, `answer` and `pass_on`.
 
     Args:
         host, port: of the server.
@@ -91,12 +91,16 @@ class Proxy:
         self.hand_on(link, link.far, link.near)
 
     def hand_on(self, link: Link, source: socket.socket, target: socket.socket) -> None:
-        """Hand on what comes from one side."""
+        """Hand on what comes from one side, until it is gone."""
         while data := source.recv(CHUNK):
-            if link.delay:
-                time.sleep(link.delay)
-            if not link.is_deaf:
-                target.sendall(data)
+            self.pass_on(link, data, target)
+
+    def pass_on(self, link: Link, data: bytes, target: socket.socket) -> None:
+        """Hand one piece of data on, as the state of the connection allows."""
+        if link.delay:
+            time.sleep(link.delay)
+        if not link.is_deaf:
+            target.sendall(data)
 
     def _accept(self) -> None:
         with suppress(OSError):  # it was closed
