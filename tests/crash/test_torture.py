@@ -58,6 +58,12 @@ def test_a_store_that_speaks_no_sql_is_refused():
         torture.torture("memory://", Options(kills=0))
 
 
+def test_a_server_that_cannot_be_reached_is_told_with_exit_code_4():
+    result = CliRunner().invoke(app, ["torture", "postgresql://127.0.0.1:1/spare"])
+    assert result.exit_code == 4
+    assert "cannot connect to the database" in result.stderr
+
+
 def tortured(monkeypatch: pytest.MonkeyPatch, report: Report, *arguments: str) -> tuple[Result, list[Any]]:
     """What the command did, and what it called `torture` with."""
     called: list[Any] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 import duerow
@@ -124,9 +124,13 @@ class Setting:
             yield connection
 
 
-def check_drivers(setting: Setting) -> None:
-    """Raise ConfigurationError if a driver of either face is missing."""
+def check_connection(setting: Setting) -> None:
+    """Raise ConfigurationError if a driver of either face is missing, StoreUnavailable if the server is away."""
     find_backend(setting.url).aopen(setting.url, Settings(prefix=setting.prefix))
+    try:
+        setting.engine.connect().close()
+    except DBAPIError as error:
+        raise StoreUnavailable(f"cannot connect to the database: {error.orig}") from error
 
 
 def _driver(url: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from duerow.testing.torture import tables
 from duerow.testing.torture.consumer import KINDS, consume
-from duerow.testing.torture.environment import Setting, check_drivers, queues
+from duerow.testing.torture.environment import Setting, check_connection, queues
 from duerow.testing.torture.faults import Faults, proxy_for, through
 from duerow.testing.torture.ledger import Ledger
 from duerow.testing.torture.operation import operate
@@ -64,6 +64,7 @@ def torture(
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
         ConfigurationError: the URL cannot be used, or the restart failed.
+        StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
     with TemporaryDirectory(prefix="duerow-torture-") as folder:
@@ -74,9 +75,9 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             log or Path(folder, "processes.log"),
         )
+        check_connection(run.setting)
         if not shared:
             tables.check_is_free(run.setting)
-        check_drivers(run.setting)
         tables.create(run.setting)
         began = time.monotonic()
         try:
