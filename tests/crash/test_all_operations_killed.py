@@ -29,7 +29,7 @@ def test_whatever_is_killed_nothing_is_lost_doubled_stuck_or_out_of_order(
     seed = int(os.environ.get("DUEROW_SOAK_SEED", any_seed()))
     print(f"seed {seed}")
     options = Options(seed, kills, serializable=seed % 2 == 0)
-    report = torture(place.url, options, shared=True, context=processes, log=tmp_path / "processes.log")
+    report = torture(place.url, options, shared=True, context=processes, folder=tmp_path)
     print(report)
     count_killed(sum(report.killed.values()))
     assert report.turns >= LEAST

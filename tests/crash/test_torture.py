@@ -26,7 +26,7 @@ from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import AFTER_A_STOP, WorkerProcess
 from tests.crash.conftest import Start
 
-FINE = report_on(Verdict([], [], []), Options(7), {}, {}, [], 0.0)
+FINE = report_on(Verdict([], [], []), Options(7), {}, {}, [], 0, 0.0)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
 
 def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: pytest.MonkeyPatch):
     lost = Verdict([Line("pushing", "1.1", "mail"), Line("pushed", "1.1", "mail", 17)], [], [])
-    report = report_on(lost, Options(7), {"pop": 2}, {"cut": 1}, [], 0.0)
+    report = report_on(lost, Options(7), {"pop": 2}, {"cut": 1}, [], 0, 0.0)
     result, _ = tortured(monkeypatch, report)
     assert result.exit_code == 8
     assert "1 promises were broken:\nmessage 17 of mail ended 0 times" in result.stdout
@@ -97,7 +97,9 @@ def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: py
 
 
 def test_a_process_that_ended_by_itself_is_a_broken_promise():
-    report = report_on(Verdict([], [Row(1, "done", "new", {})], []), Options(7), {}, {}, ["a pop ended by itself"], 0.0)
+    report = report_on(
+        Verdict([], [Row(1, "done", "new", {})], []), Options(7), {}, {}, ["a pop ended by itself"], 0, 0.0
+    )
     assert report.broken == 1
     assert "a pop ended by itself" in str(report)
 

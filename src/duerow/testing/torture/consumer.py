@@ -78,7 +78,7 @@ def _work(setting: Setting, taken: list[Queue[Any]], claims: Claims, kind: str) 
 async def _work_async(setting: Setting, lease: timedelta, terms: dict[str, Any], ready: Callable[[], None]) -> None:
     claims, ledger = Claims(), Ledger(setting)
     handler = Handler(f"{setting.seed} {setting.number}")
-    async with await aio.connect(setting.url, **setting.all_settings) as database:
+    async with await setting.aopen() as database:
         watch(database, claims.told)
         taken = [database.queue(name, lease=lease, **definition(name)) for name in WORKED]
         ready()

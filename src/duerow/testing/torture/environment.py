@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
@@ -16,9 +17,10 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 import duerow
-from duerow import Queue
+from duerow import Queue, aio
 from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, LeaseLost, MessageLeased, StoreUnavailable
 from duerow.store import Settings, find_backend
+from duerow.testing.trace import Trace, record
 
 ORDERS, BILLS, MAIL = "orders", "bills", "mail"
 """Queues that messages are worked on in: one with a history, one with a dead-letter queue, and a plain one."""
@@ -72,6 +74,7 @@ class Setting:
         seed: what its chance begins with.
         number: its number in the run, no other's.
         serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
+        traces: the folder where it records what its database does; None: nowhere.
     """
 
     url: str
@@ -79,6 +82,7 @@ class Setting:
     seed: int = 0
     number: int = 0
     serializable: bool = False
+    traces: Path | None = None
 
     @cached_property
     def chance(self) -> random.Random:
@@ -115,7 +119,19 @@ class Setting:
 
     def open(self) -> duerow.Database:
         """Connect."""
-        return duerow.connect(self.url, **self.all_settings)
+        database = duerow.connect(self.url, **self.all_settings)
+        self._record(database)
+        return database
+
+    async def aopen(self) -> aio.Database:
+        """Connect on the awaited face."""
+        database = await aio.connect(self.url, **self.all_settings)
+        self._record(database)
+        return database
+
+    def _record(self, database: duerow.Database | aio.Database) -> None:
+        if self.traces is not None:
+            record(database, Trace(self.traces / f"{self.number}.jsonl"))
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

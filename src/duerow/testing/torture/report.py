@@ -23,6 +23,7 @@ class Report:
         killed: how many processes of which kind were killed.
         faults: what else happened, and how often.
         messages, turns: how many messages there were, and how many turns began.
+        events: how many events of the stores were recorded and checked against the rules of the protocol.
         summary: the same in one line, with the ledger and the history counted.
         broken: how many promises were not kept.
         stories: what the ledger, the history and the tables say of the first of these.
@@ -34,13 +35,15 @@ class Report:
     faults: Mapping[str, int]
     messages: int
     turns: int
+    events: int
     summary: str
     broken: int
     stories: tuple[str, ...]
 
     def __str__(self) -> str:
         counted = [f"{sum(self.killed.values())} killed", *(f"{times} {fault}" for fault, times in self.faults.items())]
-        told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n{self.summary}"
+        told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
+        told += f"{self.summary}; {self.events} events traced"
         if not self.broken:
             return f"{told}\nnothing was lost, doubled, stuck or out of order"
         return "\n".join([told, f"{self.broken} promises were broken:", *self.stories])
@@ -51,12 +54,23 @@ def report_on(
     options: Options,
     killed: Mapping[str, int],
     faults: Mapping[str, int],
-    ended: Sequence[str],
+    others: Sequence[str],
+    events: int,
     seconds: float,
 ) -> Report:
-    """Return what a verdict found; processes that ended by themselves count as broken promises."""
+    """Return what a verdict found.
+
+    Args:
+        verdict: on the ledger.
+        options: of the run.
+        killed: how many processes of which kind were killed in it.
+        faults: what else happened in it.
+        others: what else was broken: rules of the protocol, and processes that ended by themselves.
+        events: how many events the traces have.
+        seconds: how long it took.
+    """
     broken = verdict.broken_promises()
-    stories = (*ended, *map(verdict.story, broken[:STORIES]))
+    stories = (*others, *map(verdict.story, broken[:STORIES]))
     return Report(
         seed=options.seed,
         seconds=round(seconds, 1),
@@ -64,7 +78,8 @@ def report_on(
         faults=dict(faults),
         messages=len(verdict.known),
         turns=verdict.turns_begun,
+        events=events,
         summary=str(verdict),
-        broken=len(ended) + len(broken),
+        broken=len(others) + len(broken),
         stories=stories[:STORIES],
     )

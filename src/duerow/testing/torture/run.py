@@ -24,6 +24,8 @@ from duerow.testing.torture.producer import produce
 from duerow.testing.torture.report import Report, report_on
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import MOST_WORK, WorkerProcess, be
+from duerow.testing.trace import read
+from duerow.testing.trace_check import check
 
 ROLES: Final[Mapping[str, Callable[..., None]]] = {"producer": produce, "consumer": consume, "operator": operate}
 
@@ -49,7 +51,7 @@ def torture(
     shared: bool = False,
     tell: Callable[[str], None] = print,
     context: Any = None,
-    log: Path | None = None,
+    folder: Path | None = None,
 ) -> Report:
     """Torture a database: make tables of its own, let a run happen, judge it, and drop the tables.
 
@@ -59,7 +61,7 @@ def torture(
         shared: whether the database may have queues of somebody else.
         tell: is told how far it is.
         context: starts processes; None: those of `multiprocessing` that fork from a server.
-        log: where the processes say what happened to them; None: a temporary file.
+        folder: where the processes write their logs and traces; None: a temporary folder.
 
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
@@ -67,13 +69,13 @@ def torture(
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
-    with TemporaryDirectory(prefix="duerow-torture-") as folder:
+    with TemporaryDirectory(prefix="duerow-torture-") as temporary:
         run = Run(
             url,
             {"prefix": tables.prefix_of(options.seed)},
             options,
             context or multiprocessing.get_context("forkserver"),
-            log or Path(folder, "processes.log"),
+            folder or Path(temporary),
         )
         check_connection(run.setting)
         if not shared:
@@ -98,7 +100,7 @@ class Run:
         url, settings: the database, migrated, with a ledger.
         options: how long it is, and which faults it meets.
         context: starts processes.
-        log: where the processes say what happened to them.
+        folder: where the processes write their logs and traces.
 
     Attributes:
         setting: the database as the run itself reaches it.
@@ -107,8 +109,10 @@ class Run:
         ended: what is known of processes that ended by themselves, which none may.
     """
 
-    def __init__(self, url: str, settings: dict[str, Any], options: Options, context: Any, log: Path) -> None:
-        self._options, self._context, self._log = options, context, log
+    def __init__(self, url: str, settings: dict[str, Any], options: Options, context: Any, folder: Path) -> None:
+        self._options, self._context, self._log = options, context, folder / "processes.log"
+        self._traces = folder / "traces"
+        self._traces.mkdir()
         self._chance = random.Random(options.seed)
         self._number = 0
         self._alive: list[WorkerProcess] = []
@@ -169,7 +173,9 @@ class Run:
     def report(self, seconds: float) -> Report:
         """Read all that there is to judge by, and judge."""
         verdict = Verdict(Ledger(self.setting).lines(), self._reader.rows(), self._reader.turns())
-        return report_on(verdict, self._options, self.killed, self.faults.happened, self.ended, seconds)
+        events = read(self._traces.iterdir())
+        others = [*self.ended, *map(str, check(events))]
+        return report_on(verdict, self._options, self.killed, self.faults.happened, others, len(events), seconds)
 
     def _is_enough(self, seconds: float) -> bool:
         if len(self.ended) >= HOPELESS:
@@ -180,7 +186,8 @@ class Run:
 
     def _start(self, role: str, kind: str | None = None) -> WorkerProcess:
         self._number += 1
-        setting = replace(self.setting, url=through(self.setting.url, self._proxy), number=self._number)
+        url = through(self.setting.url, self._proxy)
+        setting = replace(self.setting, url=url, number=self._number, traces=self._traces)
         ours, theirs = self._context.Pipe(duplex=False)
         kind = self._chance.choice(KINDS) if kind is None else kind
         arguments = (setting, kind) if role == "consumer" else (setting,)
