@@ -27,16 +27,23 @@ BATCH = 100
 WAITING = 400
 """Messages that wait, from which on no more are pushed."""
 
-SLACK = {"memory": (1.10, 16e6), "descriptors": (1.0, 2), "threads": (1.0, 2), "connections": (1.0, 2)}
-"""By what factor, and by how much besides, a value may grow; tables vary with when they are vacuumed."""
+SLACK = {
+    "memory": (1.1, 16e6),
+    "descriptors": (1.2, 20),
+    "threads": (1.2, 4),
+    "connections": (1.2, 10),
+    "prepared": (1.5, 200),
+}
+"""By what factor, and by how much besides, a value may grow: pools of connections fill up slowly."""
 
 TABLES_SLACK = (1.5, 2e6)
+"""The same of tables and indexes, which vary with when they are vacuumed."""
 
 
 Sample = dict[str, float]
 
 
-def handler(message: duerow.Message) -> Any:
+async def handler(message: duerow.Message) -> Any:
     """Succeed mostly; fail, move on and give up now and then."""
     ends = {3: duerow.Move("done", key=None), 4: duerow.Bury("by design")}
     if message.payload % 10 == 5 and message.attempts == 1:
@@ -141,12 +148,13 @@ def test_workers_of_a_long_run_take_no_more_at_its_end_than_at_its_beginning(wor
     began = time.monotonic()
     for number in range(SAMPLES):
         until = began + (number + 1) * SECONDS / SAMPLES
-        while time.monotonic() < until:
+        while True:  # at least once, on however busy a machine
             if mail.count("status in ('new', 'error')") < WAITING:
                 push(mail, pushed)
                 pushed += BATCH
-            else:
-                time.sleep(0.01)
+            if time.monotonic() >= until:
+                break
+            time.sleep(0.01)
         tidy(database)
         samples.append(sample(database))
         print(
@@ -158,7 +166,7 @@ def test_workers_of_a_long_run_take_no_more_at_its_end_than_at_its_beginning(wor
 def test_a_value_that_grows_is_noticed_and_one_that_varies_is_not():
     flat = [{"memory": 50e6 + number % 5 * 1e6, "descriptors": 20.0 + number % 2} for number in range(SAMPLES)]
     assert growing(flat) == {}
-    leaking = [{**one, "descriptors": 20.0 + number} for number, one in enumerate(flat)]
+    leaking = [{**one, "descriptors": 20.0 + 5 * number} for number, one in enumerate(flat)]
     assert set(growing(leaking)) == {"descriptors"}
     fat = [{**one, "memory": 50e6 + number * 3e6} for number, one in enumerate(flat)]
     assert set(growing(fat)) == {"memory"}
