@@ -10,6 +10,8 @@ import pytest
 
 import duerow
 from duerow.errors import LeaseLost
+from duerow.stores.memory import settle
+from duerow.testing.clock import MovableClock
 from duerow.testing.faults import fail_at, watch
 from duerow.testing.trace import Event, Trace, What, read, record
 from duerow.testing.trace_check import RULES, check
@@ -223,3 +225,18 @@ def test_what_processes_write_to_files_is_read_but_for_a_line_that_is_not_whole(
     written = file.read_bytes()
     file.write_bytes(written[:-5])
     assert [(one.what, one.at) for one in read([file])] == [("handed", NOON)]
+
+
+def test_a_store_without_its_fence_is_found_out(monkeypatch: pytest.MonkeyPatch, trace: Trace):
+    monkeypatch.setattr(settle, "lent_on", lambda state, receipt: state.records.get(receipt.id))
+    clock = MovableClock()
+    with duerow.connect("memory://", clock=clock) as database:
+        record(database, trace)
+        queue = database.queue("mail", lease=LEASE)
+        queue.push("hello")
+        stale = queue.reserve()
+        clock.advance(LEASE)
+        assert queue.reserve() is not None
+        assert stale is not None
+        stale.commit()
+    assert [one.rule for one in check(trace.events)] == ["a turn that was taken over is neither settled nor extended"]
