@@ -129,9 +129,8 @@ def _runner(
         check_reach(spark, database)
         places = probe(spark, url, settings)
         database.declare_pipeline(pipeline, rehome=rehome)
-        yield Runner(
-            pipeline, spark, database, Access(secrets.token_hex(6), url, settings), chunk, parallelism or places
-        )
+        access = Access(secrets.token_hex(6), url, settings)
+        yield Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
 
 
 class Runner:
@@ -144,6 +143,7 @@ class Runner:
         access: how the executors reach the database.
         chunk: the most messages that a task claims.
         parallelism: how many tasks of a station run at once.
+        limited_parallelism: whether no more may run at once, even if Spark has room for them.
     """
 
     def __init__(
@@ -154,9 +154,10 @@ class Runner:
         access: Access,
         chunk: int,
         parallelism: int,
+        limited_parallelism: bool = False,
     ) -> None:
         self._pipeline, self._spark, self._database = pipeline, spark, database
-        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism)
+        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism, limited_parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: list[tuple[Job, Future[None]]] = []
         self._ended, self._stop = threading.Event(), self._run.stop
@@ -179,7 +180,8 @@ class Runner:
         """Run rounds, those of different stations at the same time, until there is nothing left to do."""
         self._stop = stop
         interval = Interval()
-        with ThreadPoolExecutor(2 * len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
+        most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a round of its own
+        with ThreadPoolExecutor(most, "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
                     self._collect()
