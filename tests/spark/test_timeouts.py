@@ -102,7 +102,7 @@ def test_the_rest_of_a_chunk_goes_on_elsewhere_while_a_call_hangs(
 
 def late(job: MessageJob, tasks: int) -> None:
     """Let a station have a round with so many tasks that should have ended."""
-    job._running.append(jobs.Round("late", tasks, monotonic() - jobs.OVERDUE - 1))
+    job._running.append(jobs.StationRound("late", tasks, monotonic() - jobs.OVERDUE - 1))
 
 
 def test_a_station_has_another_round_with_the_tasks_that_no_call_holds_up(monkeypatch: pytest.MonkeyPatch) -> None:

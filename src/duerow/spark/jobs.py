@@ -177,7 +177,7 @@ class Job(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class StationRound:
     """A round of a message station that is running.
 
     Attributes:
@@ -201,7 +201,7 @@ class MessageJob(Job):
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
-        self._running: list[Round] = []
+        self._running: list[StationRound] = []
         self._others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
         self._assignment = Assignment(
             run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
@@ -223,7 +223,7 @@ class MessageJob(Job):
             running = [*self._running]
         return min(run.parallelism, self._limits.concurrency or run.parallelism) - sum(map(self._tasks_of, running))
 
-    def _tasks_of(self, round: Round) -> int:
+    def _tasks_of(self, round: StationRound) -> int:
         """How many tasks of a round still run, or at least do so if nothing depends on it and Spark cannot tell."""
         if not round.is_overdue:
             return round.tasks
@@ -236,7 +236,7 @@ class MessageJob(Job):
         """Run tasks until they end; a single task if messages are counted, so that it counts all of them."""
         most = self._room()
         tasks = max(1, self._free_tasks()) if most is None else 1
-        round = Round(f"{self._run.tag}-{secrets.token_hex(4)}", tasks, time.monotonic() + TURN)
+        round = StationRound(f"{self._run.tag}-{secrets.token_hex(4)}", tasks, time.monotonic() + TURN)
         with self._counting:
             self._running.append(round)
         try:
@@ -245,7 +245,7 @@ class MessageJob(Job):
             with self._counting:
                 self._running.remove(round)
 
-    def _work(self, round: Round, most: int | None) -> None:
+    def _work(self, round: StationRound, most: int | None) -> None:
         run, tasks = self._run, round.tasks
         LOG.debug("%s of %s: %d tasks", self.station, run.pipeline, tasks)
         self.look_for_unknown()

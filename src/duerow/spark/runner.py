@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
 from duerow.pipeline import Frame, Pipeline, Station
+from duerow.queue import limits
 from duerow.queue.consumer_id import consumer_name
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
+from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.labels import cancel, context_of
@@ -26,9 +28,9 @@ from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import Access
 from duerow.sync.database import Database, connect
+from duerow.sync.limits import read_limits_of_each
 from duerow.worker.maintenance import PRESENT
 from duerow.worker.outage import patiently
-from duerow.worker.prefetch import Interval
 from duerow.worker.run import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -36,9 +38,6 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 2_000
 """The most messages that a task claims, handles and settles at once."""
-
-LONGEST_SLEEP: Final = 0.5
-"""The most seconds between two looks at the queues."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -160,7 +159,10 @@ class Runner:
         self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism, limited_parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: list[tuple[Job, Future[None]]] = []
-        self._ended, self._stop = threading.Event(), self._run.stop
+        self._stop = self._run.stop
+        self._next: timedelta | None = None
+        names = [job.station.name for job in self._jobs]
+        self._sleep = DriverSleep(pipeline, self._jobs[0].queue, names)
         self._presented_at = -PRESENT
 
     @property
@@ -178,8 +180,7 @@ class Runner:
 
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
         """Run rounds, those of different stations at the same time, until there is nothing left to do."""
-        self._stop = stop
-        interval = Interval()
+        self._stop, sleep = stop, self._sleep
         most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a round of its own
         with ThreadPoolExecutor(most, "duerow-station") as threads, bars(progress, self._left) as show:
             try:
@@ -187,12 +188,11 @@ class Runner:
                     self._collect()
                     self._present()
                     show(self._jobs)
-                    if self._start(threads):
-                        interval.reset()
-                    if not self._running and self._is_over(until):
+                    sleep.listen()
+                    sleep.started(self._start(threads))
+                    if not self._running and not self._waits(until) and self._is_over(until):
                         break
-                    self._ended.wait(interval.next(LONGEST_SLEEP))
-                    self._ended.clear()
+                    sleep.sleep(self._longest_sleep(until), self._next, stop)
             except Exception:
                 raise  # the other stations' tasks finish what they hold, and settle it
             except BaseException:
@@ -201,6 +201,7 @@ class Runner:
                 raise
             finally:
                 self._run.stop.set()
+                sleep.close()
         self._collect()
         return self.tallies
 
@@ -221,10 +222,12 @@ class Runner:
     def _follow_limits(self) -> None:
         """Let each station do as much as operators allow."""
         try:
-            for job in self._jobs:
-                job.limit(job.queue.limits())
+            found = read_limits_of_each(self._database, [job.queue.name for job in self._jobs])
         except StoreUnavailable as error:
             LOG.warning("%s: cannot read the limits of its stations: %s", self._pipeline, error)
+            return
+        for job in self._jobs:
+            job.limit(found.get(job.queue.name, limits.NONE))
 
     def _left(self, queue: str) -> int:
         """Return how many messages of a queue have a due time."""
@@ -240,14 +243,29 @@ class Runner:
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Start a round of each station that has something due and room for one; return whether any was started."""
-        started = False
-        for job in self._jobs:
-            if sum(one is job for one, _ in self._running) < job.rounds and self._is_due(job):
-                round = threads.submit(job.round)
-                self._running.append((job, round))
-                round.add_done_callback(lambda _: self._ended.set())
-                started = True
-        return started
+        able = [job for job in self._jobs if job.may_begin and self._rounds_of(job) < job.rounds]
+        names = [job.station.name for job in able]
+        self._next = self._due_in(names, timedelta(seconds=self._sleep.poll)) if able else None
+        if not is_due(self._next):
+            return False
+        due = [job for job in able if len(able) == 1 or self._is_due(job)]
+        for job in due:
+            round = threads.submit(job.round)
+            self._running.append((job, round))
+            round.add_done_callback(lambda _: self._sleep.wake())
+        return bool(due)
+
+    def _rounds_of(self, job: Job) -> int:
+        return sum(one is job for one, _ in self._running)
+
+    def _waits(self, until: Until) -> bool:
+        """Whether the last look has found what the run waits for; of a queue that it did not look at: no."""
+        return until is None or (self._next is not None and (until == "empty" or is_due(self._next)))
+
+    def _longest_sleep(self, until: Until) -> float:
+        """How long to sleep at most: as an idle worker does, if only a push could give the driver something to do."""
+        only_pushes = until is None and not self._running and all(job.may_begin for job in self._jobs)
+        return self._sleep.poll if only_pushes else SHORT_SLEEP
 
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.
@@ -255,10 +273,8 @@ class Runner:
         Each station is checked separately, so they are checked forwards and then backwards: a message that another
         runner moves back past the first check is still found by the second.
         """
-        if until is None:
-            return False
-        there = [job.station for job in self._jobs]
-        waits = map(self._due_in, [*there, *there[-2::-1]])
+        there = [job.station.name for job in self._jobs]
+        waits = (self._due_in([name]) for name in [*there, *there[-2::-1]])
         if not all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits):
             return False
         for job in self._jobs:
@@ -269,17 +285,23 @@ class Runner:
         """Return whether a station has something to do that may be started now."""
         if not job.may_begin:
             return False
-        return is_due(self._due_in(job.station))
+        return is_due(self._due_in([job.station.name]))
 
-    def _due_in(self, station: Station) -> timedelta | None:
-        """Return how long until the station's next message is due; wait for the database as long as the tasks do."""
+    def _due_in(self, queues: Sequence[str], sleep: timedelta = timedelta(0)) -> timedelta | None:
+        """Return how long until some queues have something due; wait for the database as long as the tasks do.
+
+        Args:
+            queues: the queues.
+            sleep: how long pushes into them shall wake this driver from now on; zero: it relies on the answer.
+        """
 
         def tell(error: StoreUnavailable) -> None:
-            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
+            which = ", ".join(map(repr, queues))
+            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, which, error, OUTAGE)
 
         try:
             return patiently(
-                lambda: due_in(self._database, [station.name], self._run.only), OUTAGE, self._stop.wait, tell
+                lambda: due_in(self._database, queues, self._run.only, sleep), OUTAGE, self._stop.wait, tell
             )
         except StoreUnavailable:
             if self._stop.is_set():
