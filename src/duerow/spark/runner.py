@@ -23,6 +23,7 @@ from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.labels import cancel, context_of
+from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
@@ -46,7 +47,7 @@ Tallies = dict[str, Tally]
 
 def run(
     pipeline: Pipeline,
-    url: str,
+    url: str | None = None,
     spark: SparkSession | None = None,
     until: Until = "empty",
     *,
@@ -55,6 +56,8 @@ def run(
     stop: threading.Event | None = None,
     rehome: Mapping[str, str] | None = None,
     progress: bool | None = None,
+    urlenv: str | None = None,
+    urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run a pipeline on Spark; return what the tasks of each station report, which is only a hint.
@@ -74,11 +77,14 @@ def run(
         rehome: where to send the messages of removed stations; see `Database.declare_pipeline`.
         progress: whether to show progress bars on standard error; default: if that is a terminal and `rich` is
             installed.
+        urlenv: instead of `url`: the environment variable of the driver that holds it.
+        urlfile: instead of `url`: the file of the driver that holds it.
         settings: further arguments for `duerow.connect`.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a database driver or access to the database; a function cannot be
-            pickled; a removed station still has messages.
+        ConfigurationError: not exactly one of `url`, `urlenv` and `urlfile` is given; an executor lacks duerow, a
+            database driver or access to the database; a function cannot be pickled; a removed station still has
+            messages.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
         StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
             leases end.
@@ -86,22 +92,32 @@ def run(
             their leases end.
     """
     check_until(until)
-    with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
+    given = _url_of(url, urlenv, urlfile)
+    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome) as runner:
         return runner.run(until, stop or threading.Event(), progress)
 
 
 def step(
     pipeline: Pipeline,
-    url: str,
+    url: str | None = None,
     spark: SparkSession | None = None,
     *,
     chunk: int = CHUNK,
     parallelism: int | None = None,
+    urlenv: str | None = None,
+    urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run one job for each station with due messages, one after the other; arguments and errors as for `run`."""
-    with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
+    with _runner(pipeline, _url_of(url, urlenv, urlfile), spark, chunk, parallelism, settings) as runner:
         return runner.step()
+
+
+def _url_of(url: object, urlenv: str | None, urlfile: str | None) -> str:
+    if url is not None and not isinstance(url, str):
+        raise ConfigurationError(f"run() takes the URL of a database, which the executors open, not {shown(url)}")
+    ways = dict(zip(WAYS, (url, urlenv, urlfile), strict=True))
+    return url_of({name: way for name, way in ways.items() if way is not None})
 
 
 @contextmanager
@@ -119,8 +135,6 @@ def _runner(
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)
-    if not isinstance(url, str):
-        raise ConfigurationError(f"run() takes the URL of a database, which the executors open, not {shown(url)}")
     with connect(url, **settings) as database:
         pipeline.check_store(database.store.capabilities)
         database.check_may_consume()
