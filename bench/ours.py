@@ -339,6 +339,9 @@ def run_stations_for_nothing(url: str) -> Prepared[None]:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
 
     started = session(app="duerow bench", cores=2)
+    with duerow.connect(url) as db:
+        db.queue(STEPS[0]).push(payload(0))
+    run(pipeline, url, spark=started)  # so that all is warm
 
     def work() -> None:
         run(pipeline, url, spark=started, until=None, stop=stop)
