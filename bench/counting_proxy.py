@@ -9,55 +9,36 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
+
+from duerow.testing.proxy import Link, Proxy
 
 SIMPLE_QUERY, EXECUTE = b"Q", b"E"
 ENCRYPTION_REQUESTS = {80877103, 80877104}
 
 
-class CountingProxy:
+class CountingProxy(Proxy):
     """Listens on a free port of 127.0.0.1; `statements` grows with every statement that passes."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._server = (parts.hostname or "127.0.0.1", parts.port or 5432)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        port = self._listener.getsockname()[1]
-        login = f"{parts.username}:{parts.password}" if parts.password else f"{parts.username}"
-        self.url = urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{port}"))
         self.statements = 0
-        self._lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._counting = threading.Lock()
+        super().__init__(parts.hostname or "127.0.0.1", parts.port or 5432)
+        login = f"{parts.username}:{parts.password}" if parts.password else f"{parts.username}"
+        self.url = urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{self.port}"))
 
-    def close(self) -> None:
-        """Take no more connections."""
-        self._listener.close()
-
-    def _accept(self) -> None:
+    def ask(self, link: Link) -> None:
+        """Hand on what the client sends, message by message."""
+        _pass_startup(link.near, link.far)
         while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(self._server)
-            for side in (client, server):
-                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._count, args=(client, server), daemon=True).start()
-            threading.Thread(target=_relay, args=(server, client), daemon=True).start()
-
-    def _count(self, client: socket.socket, server: socket.socket) -> None:
-        try:
-            _pass_startup(client, server)
-            while True:
-                kind = _read(client, 1)
-                body = _read_body(client)
-                if kind in (SIMPLE_QUERY, EXECUTE):
-                    with self._lock:
-                        self.statements += 1
-                server.sendall(kind + body)
-        except OSError:
-            _shut(client, server)
+            kind = _read(link.near, 1)
+            body = _read_body(link.near)
+            if kind in (SIMPLE_QUERY, EXECUTE):
+                with self._counting:
+                    self.statements += 1
+            link.far.sendall(kind + body)
 
 
 @contextmanager
@@ -93,17 +74,3 @@ def _read(client: socket.socket, count: int) -> bytes:
             raise ConnectionResetError("the client is gone")
         received += piece
     return received
-
-
-def _relay(server: socket.socket, client: socket.socket) -> None:
-    with suppress(OSError):  # one side is gone; both are shut below
-        while piece := server.recv(65536):
-            client.sendall(piece)
-    _shut(client, server)
-
-
-def _shut(*sides: socket.socket) -> None:
-    for side in sides:
-        with suppress(OSError):  # it was shut already
-            side.shutdown(socket.SHUT_RDWR)
-        side.close()

@@ -330,6 +330,26 @@ def wait_through_stations(url: str, session: Any, count: int, beside: int) -> li
     return [(one["ended"] - one["pushed"]) * 1e3 for one in ended if one["n"] >= 0]
 
 
+def run_stations_for_nothing(url: str) -> Prepared[None]:
+    """Run three stations on Spark, with empty queues, until SIGTERM ends the run."""
+    from duerow.spark import run, session
+
+    relays = [duerow.Relay(one, _hand_on, to=next) for one, next in pairwise([*STEPS, "end"])]
+    pipeline, stop = duerow.Pipeline("steps", relays, outputs=["end"]), threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+
+    started = session(app="duerow bench", cores=2)
+    with duerow.connect(url) as db:
+        db.queue(STEPS[0]).push(payload(0))
+    run(pipeline, url, spark=started)  # so that all is warm
+
+    def work() -> None:
+        run(pipeline, url, spark=started, until=None, stop=stop)
+        started.stop()
+
+    return work
+
+
 def _pushed_and_through(db: duerow.Database, number: int) -> None:
     db.queue(STEPS[0]).push({"pushed": time.time(), "n": number})
     _wait_for(db, 1)

@@ -21,6 +21,7 @@ class Model:
         short: the bounds within which every run explores all states.
         full: further bounds, for `SIZE=full`.
         swarm: bounds too large to explore all states: many searches, each in a random order, look at a part of them.
+        endless: whether its processes never end.
         broken: the mistakes that Spin must find, each by the name of its macro without `BROKEN_`, and the bounds.
     """
 
@@ -29,6 +30,7 @@ class Model:
     broken: Mapping[str, Bounds]
     full: tuple[Bounds, ...] = ()
     swarm: tuple[Bounds, ...] = ()
+    endless: bool = False
 
     @property
     def path(self) -> Path:
@@ -36,14 +38,23 @@ class Model:
         return FOLDER / f"{self.name}.pml"
 
 
+_PROGRESS = {"PROGRESS": 1}
+"""Kills and delays end at some time: then everything that waits must come to its end."""
+
 _LEASES_LAST = {"NO_LEASE_ENDS": 1}
 
 MODELS = (
     Model(
         "leases",
-        short=({},),
+        short=({}, {**_PROGRESS, "MESSAGES": 1}),
         full=({"WORKERS": 3},),
-        broken={"NO_FENCE": {}, "CLAIM_WITHOUT_LOCK": {}, "EXTEND_BY_ID": {}, "TOKEN_KEPT": {}},
+        broken={
+            "NO_FENCE": {},
+            "CLAIM_WITHOUT_LOCK": {},
+            "EXTEND_BY_ID": {},
+            "TOKEN_KEPT": {},
+            "RETRIES_FOR_EVER": {**_PROGRESS, "MESSAGES": 1},
+        },
     ),
     Model(
         "groups",
@@ -78,5 +89,10 @@ MODELS = (
         broken={"NO_NAME": {}, "PUSHES_BEFORE_TURNS_END": {}, "IGNORES_REFUSED_TURNS": {}},
     ),
     Model("schedules", short=({}, {"PROCESSES": 3}), broken={"NO_VERSION": {}, "PUSH_OUTSIDE": {}}),
-    Model("permits", short=({},), broken={"COUNTS_FROM_THE_ANSWER": {}, "LOOKS_TOO_LATE": {}}),
+    Model(
+        "permits",
+        short=({}, _PROGRESS),
+        endless=True,
+        broken={"COUNTS_FROM_THE_ANSWER": {}, "LOOKS_TOO_LATE": {}, "KEEPS_DEAD_PERMITS": _PROGRESS},
+    ),
 )

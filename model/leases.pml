@@ -3,6 +3,8 @@
  * The messages of one queue without groups. A claim is one statement: it locks the first due row that nobody holds,
  * and writes it. The row's token is told apart only by who has the receipt that matches it: 0 is nobody. `clock` ends
  * any lease, at any moment; a worker may be killed wherever it stands, and comes back as a new one.
+ *
+ * With PROGRESS, workers are killed and extend leases only so often: then every message comes to its end.
  */
 #ifndef MESSAGES
 #define MESSAGES 2
@@ -29,6 +31,18 @@ Row row[MESSAGES];
 byte effects[MESSAGES];	/* what transactional handlers wrote, or who popped it */
 bit removed[MESSAGES];
 byte requeues = 1, moves = 1, releases = 1, pushes = 1;
+#ifdef PROGRESS
+byte kills = 1, extensions = 1;
+#define may_die (kills > 0)
+#define dies kills--
+#define may_extend (extensions > 0)
+#define extends extensions--
+#else
+#define may_die true
+#define dies skip
+#define may_extend true
+#define extends skip
+#endif
 
 #define is_due(m) (row[m].there && !row[m].dead && !row[m].later && (!row[m].leased || row[m].ended))
 #define is_over(m) (!row[m].there || (row[m].dead && requeues == 0))
@@ -84,8 +98,8 @@ idle:
 	fi;
 handle:
 	if
-	:: atomic { mine = NONE; goto idle }	/* killed */
-	:: atomic { row[mine].ended && row[mine].lock == 0 ->	/* extend, however late */
+	:: atomic { may_die -> dies; mine = NONE; goto idle }	/* killed */
+	:: atomic { may_extend && row[mine].ended && row[mine].lock == 0 -> extends;	/* extend, however late */
 #ifdef BROKEN_EXTEND_BY_ID
 		if
 		:: row[mine].there && row[mine].leased ->
@@ -100,7 +114,11 @@ handle:
 		settles(mine);
 		if
 		:: row[mine].there = 0; effects[mine]++	/* commit, with what the handler wrote in the same transaction */
+#ifdef BROKEN_RETRIES_FOR_EVER
+		:: row[mine].later = 1; row[mine].attempts--
+#else
 		:: row[mine].attempts < ATTEMPTS -> row[mine].later = 1	/* roll back */
+#endif
 		:: row[mine].attempts == ATTEMPTS -> row[mine].dead = 1	/* bury */
 		:: releases > 0 -> releases--; row[mine].attempts--
 		:: moves > 0 -> moves--; row[mine].elsewhere = 1; row[mine].attempts = 0
@@ -164,3 +182,7 @@ init {
 	:: atomic { all_over && requeues == 0 -> break }
 	od
 }
+
+#ifdef PROGRESS
+ltl progress { <> [] (is_over(0) && is_over(MESSAGES - 1)) }
+#endif

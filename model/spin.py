@@ -21,6 +21,9 @@ DEPTH = 4_000_000
 """The longest run of a model that is followed."""
 
 EXHAUSTIVE = ("-DSAFETY", "-DCOLLAPSE")
+FAIR = ("-DCOLLAPSE",)
+"""Looks for runs that go on for ever without progress, although each process that always can take a step takes one."""
+
 SWARM = ("-DSAFETY", "-DBITSTATE", "-DP_RAND", "-DT_RAND")
 
 
@@ -74,7 +77,12 @@ def program() -> str:
 
 
 def explore(
-    spin: str, path: Path, bounds: Bounds, how: Sequence[str] = EXHAUSTIVE, seed: int = 0, seconds: float | None = None
+    spin: str,
+    path: Path,
+    bounds: Bounds,
+    how: tuple[str, ...] | None = None,
+    seed: int = 0,
+    seconds: float | None = None,
 ) -> Found:
     """Explore a model.
 
@@ -82,23 +90,23 @@ def explore(
         spin: the program.
         path: the model.
         bounds: the values of its macros.
-        how: the kind of search, as options of the compiler: EXHAUSTIVE or SWARM.
+        how: the kind of search, as options of the compiler: EXHAUSTIVE, FAIR or SWARM; None: FAIR if the bounds have
+            PROGRESS, else EXHAUSTIVE.
         seed: what makes a swarm's search another one.
         seconds: how long a search of a swarm may take; None: until it is over.
 
     Raises:
         ModelError: the model is no correct Promela, or not all states could be looked at.
     """
+    how = how or (FAIR if "PROGRESS" in bounds else EXHAUSTIVE)
     macros = [f"-D{name}={value}" for name, value in sorted(bounds.items())]
     with TemporaryDirectory(prefix="duerow-model-") as site:
         _done(_run([spin, "-a", *macros, path], site), path)
         _done(
-            _run(
-                ["gcc", "-O1", "-w", *how, f"-DRANDOMIZE={seed}" if seed else "-DNOCLAIM", "-o", "pan", "pan.c"], site
-            ),
+            _run(["gcc", "-O1", "-w", *how, *([f"-DRANDOMIZE={seed}"] if seed else []), "-o", "pan", "pan.c"], site),
             path,
         )
-        options = [f"-RS{seed}", "-w28"] if how is SWARM else ["-w22"]
+        options = {SWARM: [f"-RS{seed}", "-w28"], FAIR: ["-a", "-f", "-w22"]}.get(how, ["-w22"])
         text = _run(["./pan", f"-m{DEPTH if how is not SWARM else 100_000}", *options], site, seconds).stdout
         found = _read(text, path, complete=seconds is None)
         if found.error is None or not (trails := list(Path(site).glob("*.trail"))):

@@ -22,7 +22,7 @@ LOADED: Final = [
     "examples.flights.command",
     "duerow.testing.faults",
     "duerow.testing.conformance.fixtures",
-    "tests.crash.workload.run",
+    "duerow.testing.torture.run",
     # Drivers, which `connect` imports when it meets their URLs: to load one takes longer than most of their work.
     "psycopg",
     "pymysql",

@@ -31,6 +31,7 @@ SCENARIOS: dict[str, Scenario] = {
     "spark": spark.station,
     "spark-growth": spark.growth,
     "spark-latency": spark.latency,
+    "spark-idle": idle.spark,
     "frames": spark.frames,
     "spark-read": spark_source.read,
     "spark-write": spark_source.write,

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from bench import ours
 from bench.context import Context
 from bench.counting_proxy import counting
-from bench.processes import Child
+from bench.processes import Child, Prepared
 from bench.results import Result, limit
 
-STATEMENTS_PER_SECOND, POSTGRESQL_CORE_PERCENT, SQLITE_CORE_PERCENT = 3.0, 1.0, 3.0
+STATEMENTS_PER_SECOND, POSTGRESQL_CORE_PERCENT, SQLITE_CORE_PERCENT, SPARK_CORE_PERCENT = 3.0, 1.0, 3.0, 2.0
 SETTLING_SECONDS = 3
 
 
@@ -33,12 +33,34 @@ def worker(context: Context) -> list[Result]:
     ]
 
 
-def _watch(url: str, seconds: float, count: Callable[[], int]) -> tuple[float, float]:
-    child = Child(ours.wait_for_nothing, url)
+def spark(context: Context) -> list[Result]:
+    """Statements and processor time of a pipeline of three stations on Spark, Java included."""
+    seconds = settling = 2 * context.size.idle_seconds
+    context.postgresql.clear()
+    work = ours.run_stations_for_nothing
+    with counting(context.postgresql.url) as proxy:
+        statements, percent = _watch(proxy.url, seconds, lambda: proxy.statements, work, settling)
+    note = f"over {seconds:g} s, after {settling:g} s to start and settle"
+    return [
+        limit(
+            "idle Spark run, statements", "1/s", statements, STATEMENTS_PER_SECOND, note=f"{note}; BEGIN etc. counted"
+        ),
+        limit("idle Spark run, processor", "% of a core", percent, SPARK_CORE_PERCENT, note=f"{note}; Python and Java"),
+    ]
+
+
+def _watch(
+    url: str,
+    seconds: float,
+    count: Callable[[], int],
+    work: Callable[[str], Prepared[None]] = ours.wait_for_nothing,
+    settling: float = SETTLING_SECONDS,
+) -> tuple[float, float]:
+    child = Child(work, url)
     try:
         child.wait_until_ready()
         child.go()
-        time.sleep(SETTLING_SECONDS)
+        time.sleep(settling)
         counted, used = count(), _processor_seconds(child.pid)
         time.sleep(seconds)
         counted, used = count() - counted, _processor_seconds(child.pid) - used
@@ -50,7 +72,23 @@ def _watch(url: str, seconds: float, count: Callable[[], int]) -> tuple[float, f
 
 
 def _processor_seconds(pid: int) -> float:
-    """User and system time of a process and its threads."""
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """User and system time of a process with its threads, and of its descendants that are running."""
+    fields = {process: stat for process in _numbers(os.listdir("/proc")) if (stat := _stat(process))}
+    family = {pid}
+    while more := {one for one, stat in fields.items() if int(stat[1]) in family} - family:
+        family |= more
+    ticks = sum(int(fields[one][11]) + int(fields[one][12]) for one in family if one in fields)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _numbers(names: list[str]) -> list[int]:
+    return [int(name) for name in names if name.isdigit()]
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what the system says of a process, from its state on; nothing if it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -1,7 +1,6 @@
 """Processes that do everything at once are killed at random: nothing is lost, doubled, stuck or out of order."""
 
 import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,9 @@ from typing import Any
 import pytest
 
 from duerow.testing.conformance.fixtures import Place
-from tests.crash.workload.run import LEAST, Run
+from duerow.testing.torture import Options, torture
+from duerow.testing.torture.options import any_seed
+from duerow.testing.torture.run import LEAST
 
 FULL = int(os.environ.get("DUEROW_SOAK_KILLS", "2000"))
 SMALL = 10
@@ -25,18 +26,11 @@ SMALL = 10
 def test_whatever_is_killed_nothing_is_lost_doubled_stuck_or_out_of_order(
     place: Place, processes: Any, count_killed: Callable[[int], None], tmp_path: Path, kills: int
 ) -> None:
-    seed = int(os.environ.get("DUEROW_SOAK_SEED", random.SystemRandom().randrange(1 << 32)))
+    seed = int(os.environ.get("DUEROW_SOAK_SEED", any_seed()))
     print(f"seed {seed}")
-    run = Run(place.url, place.settings, seed, processes, tmp_path / "processes.log")
-    try:
-        run.kill(kills)
-        run.finish()
-    finally:
-        run.stop()
-    verdict = run.verdict()
-    faults = verdict.faults()
-    print(f"killed: {dict(run.killed)}; connections ended: {run.broken}")
-    print(verdict)
-    count_killed(run.killed.total())
-    assert verdict.turns_begun >= LEAST
-    assert not faults, f"seed {seed}: {len(faults)} faults\n" + "\n".join(map(verdict.story, faults[:5]))
+    options = Options(seed, kills, serializable=seed % 2 == 0)
+    report = torture(place.url, options, shared=True, context=processes, folder=tmp_path)
+    print(report)
+    count_killed(sum(report.killed.values()))
+    assert report.turns >= LEAST
+    assert not report.broken, report

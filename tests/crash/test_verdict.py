@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.crash.workload.environment import BILLS_DEAD, DONE, MAIL, ORDERS
-from tests.crash.workload.ledger import Line
-from tests.crash.workload.verdict import Row, Turn, Verdict
+from duerow.testing.torture.environment import BILLS_DEAD, DONE, MAIL, ORDERS
+from duerow.testing.torture.evidence import Row, Turn
+from duerow.testing.torture.ledger import Line
+from duerow.testing.torture.verdict import Verdict
 
 A, B = 1, 2
 
@@ -18,8 +19,8 @@ def judged(lines: Sequence[Line], rows: Sequence[Row] = (), turns: Sequence[Turn
     return Verdict(placed, rows, turns)
 
 
-def faults(lines: Sequence[Line], rows: Sequence[Row] = (), turns: Sequence[Turn] = ()) -> list[str]:
-    return [fault.what for fault in judged(lines, rows, turns).faults()]
+def broken(lines: Sequence[Line], rows: Sequence[Row] = (), turns: Sequence[Turn] = ()) -> list[str]:
+    return [one.what for one in judged(lines, rows, turns).broken_promises()]
 
 
 def pushed(*messages: int, act: str = "1.1", queue: str = MAIL, over: bool = True) -> list[Line]:
@@ -56,95 +57,95 @@ def follower(message: int, id: int = 100) -> Row:
     ],
 )
 def test_one_end_of_any_kind_is_right_and_none_or_two_are_not(evidence: list[Line], rows: list[Row]) -> None:
-    assert faults([*pushed(A), *evidence], rows) == []
-    assert faults(pushed(A)) == [f"message {A} of {MAIL} ended 0 times: []"]
-    assert "ended 2 times" in faults([*pushed(A), *evidence, *ended(A)], rows)[0]
+    assert broken([*pushed(A), *evidence], rows) == []
+    assert broken(pushed(A)) == [f"message {A} of {MAIL} ended 0 times: []"]
+    assert "ended 2 times" in broken([*pushed(A), *evidence, *ended(A)], rows)[0]
 
 
 def test_what_a_history_keeps_is_one_end_for_each_message() -> None:
     orders = pushed(A, queue=ORDERS)
     done, moved = Turn(A, 1, ORDERS, "done"), Turn(A, 3, ORDERS, "moved")
-    assert faults(orders, turns=[Turn(A, 1, ORDERS, "failed"), replace(done, token=2)]) == []
-    assert "ended 2 times" in faults(orders, turns=[done, moved])[0]
-    assert "ended 0 times" in faults(orders)[0]
-    assert "ended 0 times" in faults(orders, rows=[follower(A)])[0]
-    assert "ended 2 times" in faults(orders, rows=[follower(A), follower(A, 101)], turns=[done])[0]
+    assert broken(orders, turns=[Turn(A, 1, ORDERS, "failed"), replace(done, token=2)]) == []
+    assert "ended 2 times" in broken(orders, turns=[done, moved])[0]
+    assert "ended 0 times" in broken(orders)[0]
+    assert "ended 0 times" in broken(orders, rows=[follower(A)])[0]
+    assert "ended 2 times" in broken(orders, rows=[follower(A), follower(A, 101)], turns=[done])[0]
 
 
 def test_a_message_without_the_line_of_its_transaction_is_told() -> None:
     there = [replace(begun(A), act="1.1w"), *ended(A)]
-    assert "transaction 1.1w" in faults(there)[0]
-    assert faults([*pushed(A, act="1.1w"), *there]) == []
+    assert "transaction 1.1w" in broken(there)[0]
+    assert broken([*pushed(A, act="1.1w"), *there]) == []
 
 
 def test_a_turn_that_two_began_is_told() -> None:
-    assert "was begun 2 times" in faults([*pushed(A), begun(A), begun(A), *ended(A)])[0]
-    assert faults([*pushed(A), begun(A), begun(A, 2), *ended(A)]) == []
+    assert "was begun 2 times" in broken([*pushed(A), begun(A), begun(A), *ended(A)])[0]
+    assert broken([*pushed(A), begun(A), begun(A, 2), *ended(A)]) == []
 
 
 def test_a_message_that_waits_or_is_lent_at_the_end_is_stuck() -> None:
-    assert "is stuck" in faults(pushed(A), [Row(A, MAIL, "error", {"act": "1.1"}, why="stopped")])[0]
-    assert "is stuck" in faults(pushed(A), [Row(A, MAIL, "dead", {"act": "1.1"}, leased_by="w")])[0]
+    assert "is stuck" in broken(pushed(A), [Row(A, MAIL, "error", {"act": "1.1"}, why="stopped")])[0]
+    assert "is stuck" in broken(pushed(A), [Row(A, MAIL, "dead", {"act": "1.1"}, leased_by="w")])[0]
 
 
 def test_two_of_a_group_held_at_once_are_told() -> None:
     both = [*pushed(A, B), begun(A), begun(B), finished(A), *ended(A, B)]
-    assert "were held together" in faults(both)[0]
-    assert faults([*pushed(A, B), begun(A), finished(A), begun(B), finished(B), *ended(A, B)]) == []
-    assert faults([*pushed(A, B), begun(A), begun(B), replace(finished(A), held=False), *ended(A, B)]) == []
+    assert "were held together" in broken(both)[0]
+    assert broken([*pushed(A, B), begun(A), finished(A), begun(B), finished(B), *ended(A, B)]) == []
+    assert broken([*pushed(A, B), begun(A), begun(B), replace(finished(A), held=False), *ended(A, B)]) == []
 
 
 def test_an_extension_that_did_not_hold_is_told_unless_an_operator_ended_the_lease() -> None:
     extended = [Line("extended", None, MAIL, A, 1, held=False), Line("in time", None, MAIL, A, 1)]
-    assert "broke" in faults([*pushed(A), begun(A), *extended, *ended(A)])[0]
-    assert faults([*pushed(A), begun(A), extended[0], *ended(A)]) == []
-    assert faults([*pushed(A), begun(A), Line("changed", None, MAIL, A), *extended, *ended(A)]) == []
+    assert "broke" in broken([*pushed(A), begun(A), *extended, *ended(A)])[0]
+    assert broken([*pushed(A), begun(A), extended[0], *ended(A)]) == []
+    assert broken([*pushed(A), begun(A), Line("changed", None, MAIL, A), *extended, *ended(A)]) == []
 
 
 def test_a_message_that_was_pushed_before_a_later_one_was_begins_before_it() -> None:
     lines = [*pushed(A), *pushed(B, act="2.1"), begun(B), begun(A), *ended(A, B)]
-    assert "began (line 7) before 1 (line 8)" in faults(lines)[0]
+    assert "began (line 7) before 1 (line 8)" in broken(lines)[0]
 
 
 def test_a_message_whose_push_ended_after_a_later_one_began_may_come_after_it() -> None:
     early, *rest = pushed(A)
     verdict = judged([early, *pushed(B, act="2.1"), begun(B), finished(B), *rest, begun(A), *ended(A, B)])
-    assert verdict.faults() == []
+    assert verdict.broken_promises() == []
     assert dict(verdict.allowed) == {"it was pushed by a transaction that ended too late": 1}
 
 
 def test_a_message_that_was_there_when_a_claim_began_is_not_passed_over_by_it() -> None:
     early, *rest = pushed(A)  # which ends, in line 6, after the push of B began, but before the claim of it
     lines = [early, *pushed(B, act="2.1"), *rest, begun(B, since=6_500), begun(A), *ended(A, B)]
-    assert "before 1" in faults(lines)[0]
+    assert "before 1" in broken(lines)[0]
     lines[6] = begun(B, since=5_500)
-    assert faults(lines) == []
+    assert broken(lines) == []
 
 
 def test_a_message_begins_again_before_a_later_one_unless_it_was_brought_back_after_that_began() -> None:
     both = [*pushed(A), *pushed(B, act="2.1"), begun(A), begun(B, since=6_900)]
-    assert "began (line 8) before 1 (line 9)" in faults([*both, begun(A, 2), *ended(A, B)])[0]
+    assert "began (line 8) before 1 (line 9)" in broken([*both, begun(A, 2), *ended(A, B)])[0]
     revived = [
         Line("reviving", "3.1", MAIL, A, group="g"),
         Line("revived", "3.1", MAIL, A, group="g"),
         Line("over", "3.1", MAIL),
     ]
     verdict = judged([*both, *revived, begun(A, 2), *ended(A, B)])
-    assert verdict.faults() == []
+    assert verdict.broken_promises() == []
     assert verdict.allowed == {}  # it came back after that began
     during = judged([*both[:-1], revived[0], both[-1], *revived[1:], begun(A, 2), *ended(A, B)])
-    assert during.faults() == []
+    assert during.broken_promises() == []
     assert dict(during.allowed) == {"it was brought back by a transaction that ended too late": 1}
 
 
 def test_a_push_whose_end_nobody_saw_promises_no_order() -> None:
     lines = [*pushed(A, over=False), *pushed(B, act="2.1"), begun(B, since=5_000), begun(A), *ended(A, B)]
     verdict = judged(lines)
-    assert verdict.faults() == []
+    assert verdict.broken_promises() == []
     assert dict(verdict.allowed) == {"it was pushed by a transaction that nobody saw end": 1}
 
 
-def test_the_story_of_a_fault_tells_its_lines_turns_and_rows() -> None:
+def test_the_story_of_a_broken_promise_tells_its_lines_turns_and_rows() -> None:
     verdict = judged([*pushed(A), begun(A)], [Row(A, MAIL, "new", {"act": "1.1"}, why="nobody asked")])
     story = verdict.story(next(iter(verdict.stuck())))
     assert "nobody asked" in story

@@ -72,3 +72,21 @@ class Numbered:
 class Counted:
     n: int
     text: str
+
+
+@dataclass
+class Renumbered:
+    """What Numbered became."""
+
+    number: int
+    times: int
+
+
+def renumbered(old: Numbered) -> Renumbered:
+    """The newer form of a payload."""
+    return Renumbered(old.n, 1)
+
+
+def from_plain(plain: dict[str, int]) -> dict[str, int]:
+    """The newer form of a payload that had only a number."""
+    return {**plain, "times": 2}

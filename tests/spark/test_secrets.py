@@ -10,8 +10,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from typer.testing import CliRunner
 
 import duerow
+from duerow import Pipeline, Sink, spark
+from duerow.errors import ConfigurationError
+from duerow.spark import command
 from duerow.testing.conformance.fixtures import Place
 from tests.spark.test_stations import found, pushed
 
@@ -23,7 +27,7 @@ from urllib.request import urlopen
 import duerow
 from duerow import Frame, Pipeline, Relay, spark
 
-url, settings, folder = os.environ["QUEUES"], json.loads(sys.argv[1]), sys.argv[2]
+url, settings, folder, secret = os.environ["QUEUES"], json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
 session = spark.session(
     cores=1,
     spark__ui__enabled="true",
@@ -37,7 +41,13 @@ stations = [
     Relay("a", lambda m: m.payload, to="b", timeout=timedelta(minutes=5)),
     Frame("b", lambda frame: frame.select("_id", "n"), to="c", schema="n long", rowwise=True),
 ]
-spark.run(Pipeline("p", stations, outputs=["c"]), url, session, **settings)
+pipeline = Pipeline("p", stations, outputs=["c"])
+spark.run(pipeline, spark=session, urlenv="QUEUES", **settings)
+spark.step(pipeline, spark=session, urlfile=secret, **settings)
+try:
+    spark.run(pipeline, url + "-not-there", session)
+except Exception as error:
+    print("REFUSED TO RUN", type(error), error)
 options = {"urlenv": "QUEUES", "prefix": settings["prefix"]}
 messages = session.read.format("duerow").options(queue="c", **options).load().select("payload")
 messages.write.format("duerow").options(queue="d", **options).mode("append").save()
@@ -68,9 +78,11 @@ def test_no_plan_log_page_or_error_of_spark_contains_the_password_of_the_databas
     logs.mkdir()
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
+    secret = tmp_path / "secret"
+    secret.write_text(f"{place.url}\n")
 
     ran = subprocess.run(
-        [sys.executable, program, json.dumps(place.settings), logs],
+        [sys.executable, program, json.dumps(place.settings), logs, secret],
         env={**os.environ, "QUEUES": place.url},
         capture_output=True,
         text=True,
@@ -84,5 +96,43 @@ def test_no_plan_log_page_or_error_of_spark_contains_the_password_of_the_databas
     assert any("relay 'a' of pipeline 'p'" in text for text in events)
     assert "sparkProperties" in ran.stdout
     assert "REFUSED" in ran.stdout
+    assert "REFUSED TO RUN" in ran.stdout
     for text in [ran.stdout, ran.stderr, *events]:
         assert password not in text
+
+
+def test_a_run_takes_one_way_to_say_where_its_queues_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = Pipeline("p", [Sink("a", print)])
+    with pytest.raises(ConfigurationError, match=r"by one of the options url, urlenv .* not by none"):
+        spark.run(pipeline)
+    with pytest.raises(ConfigurationError, match="not by url and urlfile"):
+        spark.step(pipeline, "sqlite:///shop.db", urlfile="there")
+    with pytest.raises(ConfigurationError, match="the driver has no environment variable NOWHERE"):
+        spark.run(pipeline, urlenv="NOWHERE")
+    with pytest.raises(ConfigurationError, match=r"urlfile: .*there cannot be read"):
+        spark.step(pipeline, urlfile=str(tmp_path / "there"))
+    (tmp_path / "empty").touch()
+    with pytest.raises(ConfigurationError, match="option urlfile is empty"):
+        spark.run(pipeline, urlfile=str(tmp_path / "empty"))
+
+
+def test_the_command_takes_the_url_from_the_variable_or_the_file_that_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("memory://\n")
+    (tmp_path / "shop_by_reference.py").write_text(
+        "from duerow import Pipeline, Sink\npipeline = Pipeline('p', [Sink('a', print)])"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QUEUES", "memory://")
+    monkeypatch.delenv("DUEROW_URL", raising=False)
+    given: list[str] = []
+    monkeypatch.setattr(command, "run_on_spark", lambda pipeline, url, **settings: (given.append(url), {})[1])
+    for options in (["--urlenv", "QUEUES"], ["--urlfile", "secret"], ["--db", "memory://"]):
+        done = CliRunner().invoke(command.app, ["shop_by_reference:pipeline", *options], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    assert given == ["memory://"] * 3
+    done = CliRunner().invoke(command.app, ["shop_by_reference:pipeline"])
+    assert done.exit_code == 2
+    assert "--urlfile" in done.output

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 import duerow
 from duerow import Draft
-from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome, StoreUnavailable
 from duerow.reservation import Receipt
 from duerow.spark import sink, streams
 from duerow.spark.settle import Settled, StreamSettleWriter
@@ -287,6 +287,37 @@ def test_a_batch_that_is_repeated_with_other_rows_is_the_first_one(
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_batch_of_an_unknown_query_is_refused_and_not_taken_for_a_repeat(
+    place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink, "place", lambda: sink.Place(0, 1, None))
+    for _ in range(2):
+        pushing = stream_writer(options_of(place, queue="lines"), StructType.fromDDL("payload string"))
+        staged = pushing.write(rows({"payload": "1"}))
+        with pytest.raises(ConfigurationError, match="which query batch 0 belongs to"):
+            pushing.commit([staged], 0)
+        pushing.abort([staged], 0)
+    assert payloads(db.queue("lines")) == []
+
+
+def test_the_progress_of_a_query_shows_how_many_messages_are_due(
+    place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "REPORTED", 0.0)
+    db.queue("orders").push_many([Draft(n) for n in range(7)])
+    source = reader(place)
+    assert source.reportLatestOffset() == {"ready": 7}
+    source.latestOffset(START, ReadMaxRows(5))
+    assert source.reportLatestOffset() == {"ready": 2}
+    source.stop()
+
+    def away() -> int:
+        raise StoreUnavailable("it restarts")
+
+    monkeypatch.setattr(source, "_ready", away)
+    assert source.reportLatestOffset() is None, "the query goes on"
+
+
 def test_in_foreach_batch_a_stream_goes_wherever_a_frame_can_and_its_messages_are_done_after(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
 ) -> None:

@@ -12,11 +12,12 @@ from typer.testing import CliRunner
 
 import duerow
 from duerow import Draft, Frame, Pipeline, Relay, spark
+from duerow.payload.codec import Encoded
 from duerow.pipeline import Station
 from duerow.spark.command import app
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.conformance.unknown_kinds import as_it_is, put
-from tests.spark.payloads import Numbered
+from tests.spark.payloads import Numbered, Renumbered, from_plain, renumbered
 
 STATIONS: dict[str, Callable[..., Station]] = {
     "messages": lambda: Relay("a", lambda message: {"n": message.payload.n}, to="b", payload=Numbered),
@@ -51,7 +52,7 @@ def test_messages_of_unknown_kinds_are_left_as_they_were_and_do_not_keep_a_run_f
 MODULE = """
 from duerow import Pipeline, Relay
 
-from tests.spark.payloads import Numbered
+from tests.spark.payloads import Numbered, Renumbered, from_plain, renumbered
 
 pipeline = Pipeline("p", [Relay("a", lambda message: None, to="b", payload=Numbered)], outputs=["b"])
 """
@@ -67,3 +68,24 @@ def test_the_command_tells_by_its_exit_status(
     assert CliRunner().invoke(app, ["left_alone:pipeline", "--db", place.url], catch_exceptions=False).exit_code == 0
     put(db, 1, queue="a")
     assert CliRunner().invoke(app, ["left_alone:pipeline", "--db", place.url], catch_exceptions=False).exit_code == 3
+
+
+UPGRADES = {Numbered: renumbered, "Renumbered": from_plain}
+RENUMBERED: dict[str, Callable[..., Station]] = {
+    "messages": lambda **terms: Relay("a", lambda message: vars(message.payload), to="b", **terms),
+    "frames": lambda **terms: Frame("a", lambda frame: frame.select("number", "times"), to="b", **terms),
+    "rows": lambda **terms: Frame("a", lambda f: f.select("_id", "number", "times"), to="b", rowwise=True, **terms),
+}
+
+
+@pytest.mark.parametrize("kind", RENUMBERED)
+def test_payloads_of_older_shapes_reach_a_station_in_its_own(
+    session: SparkSession, place: Place, db: duerow.Database, kind: str
+) -> None:
+    db.queue("a", payload=Numbered).push(Numbered(1))
+    db.queue("a", payload=Renumbered).push(Renumbered(2, 3))
+    db.queue("a").push(Encoded("Renumbered", '{"number": 4}'))
+    pipeline = Pipeline("p", [RENUMBERED[kind](payload=Renumbered, upgrades=UPGRADES)], outputs=["b"])
+    assert spark.run(pipeline, place.url, session, **place.settings)["a"].left == 0
+    found = sorted((message.payload["number"], message.payload["times"]) for message in db.queue("b").find())
+    assert found == [(1, 1), (2, 3), (4, 2)]

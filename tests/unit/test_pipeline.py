@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,9 +11,25 @@ import pytest
 from msgspec import UNSET
 
 import duerow
-from duerow import Bury, Commit, Draft, Drop, Frame, Message, Move, Pipeline, Relay, Retry, Rollback, Sink, Switch, aio
+from duerow import (
+    Bury,
+    Commit,
+    Draft,
+    Drop,
+    Frame,
+    Join,
+    Message,
+    Move,
+    Pipeline,
+    Relay,
+    Retry,
+    Rollback,
+    Sink,
+    Switch,
+    aio,
+)
 from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome
-from duerow.payload.codec import encode
+from duerow.payload.codec import Encoded, encode
 from duerow.pipeline.frame import Row
 from duerow.retry import fixed, limited
 from duerow.settlement import Settlement
@@ -304,3 +321,53 @@ def test_a_pipeline_is_drawn_with_its_labels_and_outputs() -> None:
 def test_a_station_does_not_take_for_done_what_can_only_be_a_mistake(returned: Any, said: str) -> None:
     for station in (Sink("s", returned, retry=ONCE_MORE), Relay("s", returned, to="b", retry=ONCE_MORE)):
         assert f"message 7: its function returned {said}" in failure_of(settled(station))
+
+
+@dataclass
+class OldBill:
+    cents: int
+    of: str
+
+
+@dataclass
+class NewBill:
+    euros: float
+    of: str
+
+
+UPGRADES: dict[Any, Any] = {
+    OldBill: lambda old: NewBill(old.cents / 100, old.of),
+    "NewBill": lambda plain: {"euros": float(plain["price"]), "of": plain["of"]},
+}
+
+
+def test_stations_read_payloads_of_older_shapes_with_their_upgrades() -> None:
+    terms: dict[str, Any] = {"payload": NewBill, "upgrades": UPGRADES}
+    pipeline = Pipeline(
+        "p",
+        [
+            Relay("a", lambda message: message.payload, to="b", **terms),
+            Join(
+                "b",
+                lambda parts: sorted(part.payload.euros for part in parts),
+                to="c",
+                by="payload.of",
+                complete=lambda parts: len(parts) == 4,
+                **terms,
+            ),
+        ],
+        outputs=["c"],
+    )
+    with duerow.connect("memory://") as db:
+        for queue, bill in [("a", OldBill(150, "x")), ("a", NewBill(2.5, "x")), ("b", OldBill(350, "x"))]:
+            db.queue(queue, payload=type(bill)).push(bill)
+        db.queue("b").push(Encoded("NewBill", '{"price": "4.5", "of": "x"}'))
+        pipeline.run(db, until="empty")
+        assert [message.payload for message in db.queue("c").find()] == [[1.5, 2.5, 3.5, 4.5]]
+
+
+def test_upgrades_need_a_type_to_convert_to() -> None:
+    with pytest.raises(ConfigurationError, match="relay 'a': upgrades convert payloads to the declared type"):
+        Relay("a", print, to="b", upgrades={"Old": dict})
+    with pytest.raises(ConfigurationError, match=r"the upgrade from 'Old' to .* is 3, not a function"):
+        Relay("a", print, to="b", payload=NewBill, upgrades={"Old": 3})  # type: ignore[dict-item]

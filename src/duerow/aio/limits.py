@@ -59,5 +59,10 @@ async def write_limits(database: Executor, name: str, wanted: RunLimits) -> None
 
 async def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
     """Return the strictest limits of these queues."""
+    return limits.strictest((await read_limits_of_each(database, names)).values())
+
+
+async def read_limits_of_each(database: Executor, names: Sequence[str]) -> dict[str, RunLimits]:
+    """Return the limits of each of these queues that has any."""
     stored = await OwnMessages(database, LIMITS).read(names)
-    return limits.strictest(map(limits.limits_of, stored.values()))
+    return {name: limits.limits_of(one) for name, one in stored.items()}

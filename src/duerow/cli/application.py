@@ -2,7 +2,7 @@
 
 Exit codes: 0 success; 1 failure, with the reason on standard error; 2 wrong usage; 3 the worker left messages of kinds
 that it does not know; 4 the database cannot be reached; 5 no such queue, message, schedule or pipeline; 6 `doctor` has
-warnings; 7 `doctor` has errors; 70 a bug in duerow.
+warnings; 7 `doctor` has errors; 8 `torture` found a broken promise; 70 a bug in duerow.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from duerow.cli import (
     schedule,
     schema,
     shell,
+    torture,
     transfer,
     worker,
 )
@@ -99,6 +100,7 @@ app.command("history")(history.history)
 app.command("replay")(history.replay)
 app.command("doctor")(doctor.doctor)
 app.command("maintain")(operations.maintain)
+app.command("torture")(torture.torture)
 app.command("worker")(worker.work)
 app.command("shell")(shell.shell)
 app.command("audit")(audit.audit)

@@ -55,6 +55,10 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "replay": ("duerow replay mail --id 17",),
     "doctor": ("duerow doctor", "duerow doctor --json"),
     "maintain": ("duerow maintain",),
+    "torture": (
+        "duerow torture sqlite:///spare.db",
+        "duerow torture postgresql://app@localhost/spare --kills 1000 --restart 'pg_ctl restart -m immediate'",
+    ),
     "worker": (
         "duerow worker shop.mail:mail --concurrency 8",
         "duerow worker shop.app:tasks mail reports --reload",

@@ -100,6 +100,7 @@ class Frame(Station):
             it is halved until the message that takes too long is alone. Default: no limit.
         retry: see Station. A batch that fails is halved until the faulty message fails alone.
         payload: see Station.
+        upgrades: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from functools import lru_cache
+from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar, Final
 
@@ -73,6 +73,7 @@ class Join(Station):
         lease: see Station.
         timeout: how long a call of the function may take; see Station. It does not limit `by` and `complete`.
         payload: see Station.
+        upgrades: see Station.
         rate: the most sets merged in any span; see Station.
         history: how long the turns of parts and of complete sets are kept; see Station.
         remember_keys: see Station.
@@ -248,9 +249,7 @@ class Merging(Station):
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Close a set that is due, or make one message from the parts of a complete set."""
-        of: Any = self.join.payload
-        declared = None if of is None else _declared(of)
-        parts = messages_of(message.payload, Payloads(self.join.name, declared, sealing))
+        parts = messages_of(message.payload, Payloads(self.join.name, self._declared, sealing))
         if parts is None:
             return Close(message.payload[CORRELATION], self.join.remembers)
         if not parts:  # somebody removed them
@@ -261,6 +260,11 @@ class Merging(Station):
         if (wrong := self._mistake(returned)) is not None:
             raise InvalidOutcome(f"{self}, set {message.id}: its function returned {wrong}")
         return self._merged(message, parts, returned)
+
+    @cached_property
+    def _declared(self) -> Declared[Any] | None:
+        of: Any = self.join.payload
+        return None if of is None else Declared(of, self.join.upgrades)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         raise AssertionError("a set ends together with its parts")
@@ -285,11 +289,6 @@ class Merging(Station):
             f"{self}, set {shown(correlation)} (message {message.id}): {why}; its function returned "
             f"{shown(returned, 200)}"
         )
-
-
-@lru_cache(maxsize=64)
-def _declared(payload: Any) -> Declared[Any]:
-    return Declared(payload)
 
 
 def _of_all(set_id: int, parts: Sequence[Message]) -> dict[str, Scalar]:

@@ -22,6 +22,7 @@ from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payload import types
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import Cipher
+from duerow.payload.types import Upgrades
 from duerow.pipeline.graph import Node
 from duerow.pipeline.host import Queues
 from duerow.queue.history import keeping
@@ -68,6 +69,7 @@ class Station(ABC):
             own, which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
         payload: the declared type of its messages' payloads, as in `Database.queue`. What the function returns needs no
             declaration: an object of such a type keeps that type.
+        upgrades: functions that convert payloads of older types to that type, as in `Database.queue`.
         rate: the most messages in any span of this length, such as `(100, timedelta(minutes=1))`, in one run of the
             pipeline; default: no limit.
         history: how long its turns are kept, as in `Database.queue`; default: they are not kept.
@@ -85,6 +87,7 @@ class Station(ABC):
     lease: timedelta = timedelta(minutes=1)
     timeout: timedelta | None = None
     payload: type[Any] | None = None
+    upgrades: Upgrades | None = None
     rate: Rate | None = None
     history: timedelta | None = None
     remember_keys: timedelta | None = None
@@ -117,7 +120,9 @@ class Station(ABC):
         except ConfigurationError as error:
             raise ConfigurationError(f"{self}: {error}") from error
         if self.payload is not None:
-            types.Declared(self.payload)
+            types.Declared(self.payload, self.upgrades)
+        elif self.upgrades is not None:
+            raise ConfigurationError(f"{self}: upgrades convert payloads to the declared type; declare payload=, too")
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} {self.name!r}"
@@ -158,6 +163,7 @@ class Station(ABC):
             "lease": self.lease,
             "retry": self.policy,
             "payload": self.payload,
+            "upgrades": self.upgrades,
             "history": self.history,
             "remember_keys": self.remember_keys,
         }
@@ -287,6 +293,7 @@ class Relay(OneWay):
         lease: see Station.
         timeout: see Station.
         payload: see Station.
+        upgrades: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.
@@ -315,6 +322,7 @@ class Switch(Station):
         lease: see Station.
         timeout: see Station.
         payload: see Station.
+        upgrades: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.
@@ -363,6 +371,7 @@ class Fork(Station):
         lease: see Station.
         timeout: see Station.
         payload: see Station.
+        upgrades: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.
@@ -413,6 +422,7 @@ class Split(OneWay):
         lease: see Station.
         timeout: see Station.
         payload: see Station.
+        upgrades: see Station.
         rate: see Station.
         history: see Station.
         remember_keys: see Station.

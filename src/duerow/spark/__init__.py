@@ -14,16 +14,18 @@ from duerow.spark.session import session  # at once: the module is called the sa
 
 if TYPE_CHECKING:
     from duerow.spark.consumer import Tally
+    from duerow.spark.frame_plan import explain
     from duerow.spark.report import Line, Report
     from duerow.spark.runner import run, step
     from duerow.spark.schema import schema_of
 
-__all__ = ["Line", "Report", "Tally", "run", "schema_of", "session", "step"]
+__all__ = ["Line", "Report", "Tally", "explain", "run", "schema_of", "session", "step"]
 
 _HOME_OF = {
     "Line": "report",
     "Report": "report",
     "Tally": "consumer",
+    "explain": "frame_plan",
     "run": "runner",
     "schema_of": "schema",
     "step": "runner",

@@ -14,11 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from duerow.cli.failures import code_of, line_of
 from duerow.cli.help import SingleCommand
-from duerow.cli.options import PREFIX, AsJson, Prefix, Schema, Until, Url, connected, encryption
+from duerow.cli.options import PREFIX, AsJson, MaybeUrl, Prefix, Schema, Until, connected, encryption
 from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.pipeline import Named, find_pipeline, moves_of
 from duerow.cli.worker import LEFT, log_to_stderr
 from duerow.errors import DuerowError
+from duerow.spark.options import url_of
 from duerow.spark.report import Line, Report
 from duerow.spark.runner import CHUNK
 from duerow.spark.runner import run as run_on_spark
@@ -28,8 +29,15 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command(cls=SingleCommand)
 def run(
-    url: Url,
     named: Named,
+    url: MaybeUrl = None,
+    urlenv: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of --db: the environment variable with the URL.")
+    ] = None,
+    urlfile: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Instead of --db: the file with the URL, such as a mounted secret."),
+    ] = None,
     until: Until = "empty",
     chunk: Annotated[int, typer.Option(min=1, help="How many messages a task claims and settles at once.")] = CHUNK,
     parallelism: Annotated[
@@ -52,14 +60,18 @@ def run(
     """
     log_to_stderr(as_json, verbose)
     logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java that it closes
+    ways = {name: way for name, way in (("urlenv", urlenv), ("urlfile", urlfile)) if way is not None}
+    if not ways and url is None:
+        raise typer.BadParameter("say where the queues are: by --db, --urlenv, --urlfile or DUEROW_URL")
+    where = url_of(ways or {"url": str(url)})
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda signum, frame: stop.set())
-    with connected(url, prefix, schema) as database:
+    with connected(where, prefix, schema) as database:
         report = Report(pipeline, database)
         tallies = run_on_spark(
             pipeline,
-            url,
+            where,
             until=None if until == "stopped" else until,
             chunk=chunk,
             parallelism=parallelism,

@@ -99,17 +99,20 @@ SCHEMA: Final = ", ".join(f"{name} long" for name in COUNTS)
 """The columns that a task returns to the driver: counts, never a message."""
 
 
-def due_in(database: Database, queues: Sequence[str], only: OnlyKinds) -> timedelta | None:
-    """Return how long until some queues have something due: in those of `only`, of these kinds."""
-    return database.run(lambda: database.store.messages.next_due(queues, _NOW, only))
+_NOW: Final = timedelta(0)
+
+
+def due_in(database: Database, queues: Sequence[str], only: OnlyKinds, sleep: timedelta = _NOW) -> timedelta | None:
+    """Return how long until some queues have something due: in those of `only`, of these kinds.
+
+    Pushes into them wake whoever asks, for as long as `sleep` says; see `MessageStore.next_due`.
+    """
+    return database.run(lambda: database.store.messages.next_due(queues, sleep, only))
 
 
 def is_due(wait: timedelta | None) -> bool:
     """Return whether something is due now."""
     return wait is not None and wait <= _NOW
-
-
-_NOW: Final = timedelta(0)
 
 
 class TaskSettler:

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -76,6 +76,31 @@ class Tainted(Exception):
     """Leases of a batch were lost before it was published; the batch runs again without those messages."""
 
 
+def called(station: Frame, frame: DataFrame) -> DataFrame:
+    """Return the result of a station's function for a frame; raise if it can only be a mistake."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import DataFrame
+
+    try:
+        result: object = station.function(frame)
+        if isinstance(result, DataFrame):
+            result.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
+    except (AnalysisException, ConfigurationError) as error:
+        raise ConfigurationError(f"{station}: Spark cannot plan the result of its function: {error}") from error
+    except Exception as error:
+        raise BatchFailed(error) from error
+    if not isinstance(result, DataFrame):
+        raise ConfigurationError(f"{station}: its function returned {shown(result)}; it must return a Spark data frame")
+    if result.isStreaming:
+        raise ConfigurationError(f"{station}: its function returned a stream; it must return a batch data frame")
+    return result
+
+
+def expected_of(targets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that target queues declare, of those that declare a type."""
+    return {queue: schema_of(of) for queue, of in targets.items() if of is not None}
+
+
 class FrameJob(Job):
     """Runs a frame station in rounds, one batch each."""
 
@@ -88,7 +113,7 @@ class FrameJob(Job):
         check_times(self.station, self._run.spark, self._schema)
         types = {one.name: one.payload for one in run.pipeline.stations}
         self._targets = {queue: types.get(queue) for queue in station.targets}
-        self._expected = {queue: schema_of(of) for queue, of in self._targets.items() if of is not None}
+        self._expected = expected_of(self._targets)
         without_function = replace(station, function=_nothing)
         self._desk = Desk(
             run.access,
@@ -285,7 +310,7 @@ class FrameJob(Job):
         """Let the function plan the result, and let tasks compute and write it."""
         with self._run.labelled(self.station, f": {len(batch)} messages", name):
             messages = self._messages(batch)
-            result = self._called(with_columns(messages, self._schema))
+            result = called(self.station, with_columns(messages, self._schema))
             try:
                 task, rows = self._written(result, messages, batch, name)
                 try:
@@ -307,31 +332,6 @@ class FrameJob(Job):
         ranges = batch.ranges(self._run.parallelism)
         places = self._run.spark.range(0, len(ranges), 1, len(ranges))
         return places.mapInArrow(read_task(self._desk, batch.claim, ranges), read.SCHEMA)
-
-    def _called(self, frame: DataFrame) -> DataFrame:
-        """Return the function's result for a frame; raise if it can only be a mistake."""
-        from pyspark.errors import AnalysisException
-        from pyspark.sql import DataFrame
-
-        try:
-            result: object = self.station.function(frame)
-            if isinstance(result, DataFrame):
-                result.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
-        except (AnalysisException, ConfigurationError) as error:
-            raise ConfigurationError(
-                f"{self.station}: Spark cannot plan the result of its function: {error}"
-            ) from error
-        except Exception as error:
-            raise BatchFailed(error) from error
-        if not isinstance(result, DataFrame):
-            raise ConfigurationError(
-                f"{self.station}: its function returned {shown(result)}; it must return a Spark data frame"
-            )
-        if result.isStreaming:
-            raise ConfigurationError(
-                f"{self.station}: its function returned a stream; it must return a batch data frame"
-            )
-        return result
 
     def _written(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from duerow.errors import ConfigurationError, StationFailed
 from duerow.pipeline import Join, Pipeline, Station
 from duerow.queue.limits import NONE, RunLimits
 from duerow.spark.consumer import COUNTS, OUTAGE, SCHEMA, Tally
-from duerow.spark.labels import labelled
+from duerow.spark.labels import grouped, labelled, unfinished
 from duerow.spark.probe import last_line
 from duerow.spark.task import Access, Assignment, task
 from duerow.sync.database import Database
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 TURN: Final = 5.0
 """Seconds after which a task ends even if more is due, so that no station waits long for a free slot."""
+
+OVERDUE: Final = 1.0
+"""Seconds past its time after which a task is taken to hang in a call: it may settle its last chunk until then."""
 
 PROCESS_ENDED: Final = "Python worker exited unexpectedly"
 """What Spark says when a Python process of a task has ended by itself."""
@@ -50,6 +54,7 @@ class SparkRun:
         access: the executors' way.
         chunk: messages that a task of a message station claims at most.
         parallelism: tasks of a station at once.
+        limited_parallelism: whether no more may run at once, even if Spark has room for them.
         stop: set when no more is to be begun.
         only: the kinds that stations know, by their queues, of those in which there are others; see `OnlyKinds`.
         limited: the queues whose rate operators limit.
@@ -61,6 +66,7 @@ class SparkRun:
     access: Access
     chunk: int
     parallelism: int
+    limited_parallelism: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     only: dict[str, Collection[str]] = field(default_factory=dict)
     limited: set[str] = field(default_factory=set)
@@ -170,26 +176,83 @@ class Job(ABC):
         """Work for some seconds on what is due; raise if it makes no sense to continue."""
 
 
+@dataclass(frozen=True, eq=False)
+class StationRound:
+    """A round of a message station that is running.
+
+    Attributes:
+        group: the group of its Spark job.
+        tasks: how many tasks it began with.
+        until: when its tasks end, unless a call hangs.
+    """
+
+    group: str
+    tasks: int
+    until: float
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether a task of it must be hanging in a call."""
+        return time.monotonic() > self.until + OVERDUE
+
+
 class MessageJob(Job):
     """Rounds of a station whose function is called for each message: tasks that are consumers of its queue."""
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
+        self._running: list[StationRound] = []
         self._others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
         self._assignment = Assignment(
             run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
         )
 
+    @property
+    def rounds(self) -> int:
+        """One, and another one beside those that a call holds up, if tasks are left for it and need not be counted."""
+        with self._counting:
+            overdue = sum(one.is_overdue for one in self._running)
+        if not overdue or self._budgets:
+            return 1
+        return overdue + (self._free_tasks() > 0)
+
+    def _free_tasks(self) -> int:
+        """How many tasks of this station may begin, with those that run."""
+        run = self._run
+        with self._counting:
+            running = [*self._running]
+        return min(run.parallelism, self._limits.concurrency or run.parallelism) - sum(map(self._tasks_of, running))
+
+    def _tasks_of(self, round: StationRound) -> int:
+        """How many tasks of a round still run, or at least do so if nothing depends on it and Spark cannot tell."""
+        if not round.is_overdue:
+            return round.tasks
+        left = unfinished(self._run.spark, round.group)
+        if left is not None:
+            return left
+        return round.tasks if self._run.limited_parallelism or self._limits.concurrency else 1
+
     def round(self) -> None:
         """Run tasks until they end; a single task if messages are counted, so that it counts all of them."""
-        run, most = self._run, self._room()
-        tasks = min(run.parallelism, self._limits.concurrency or run.parallelism) if most is None else 1
+        most = self._room()
+        tasks = max(1, self._free_tasks()) if most is None else 1
+        round = StationRound(f"{self._run.tag}-{secrets.token_hex(4)}", tasks, time.monotonic() + TURN)
+        with self._counting:
+            self._running.append(round)
+        try:
+            self._work(round, most)
+        finally:
+            with self._counting:
+                self._running.remove(round)
+
+    def _work(self, round: StationRound, most: int | None) -> None:
+        run, tasks = self._run, round.tasks
         LOG.debug("%s of %s: %d tasks", self.station, run.pipeline, tasks)
         self.look_for_unknown()
         # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
         others = [one.name for one in self._others if one.name not in run.limited]
         work = task(replace(self._assignment, others=others, most=most, only=dict(run.only)))
-        with run.labelled(self.station):
+        with run.labelled(self.station), grouped(run.spark, round.group):
             try:
                 rows = run.spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
             except Exception as error:

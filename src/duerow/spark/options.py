@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from duerow.payload.encoding import Cipher
     from duerow.sync.database import Database
 
-REACH: Final = frozenset({"url", "urlenv", "urlfile", "keysenv", "keysfile"})
+WAYS: Final = ("url", "urlenv", "urlfile")
+"""How to say where the queues are: by the URL itself, or where the driver finds it."""
+
+REACH: Final = frozenset({*WAYS, "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
 """Further arguments of `duerow.connect` that are text."""
 
@@ -141,6 +144,39 @@ def _database(reach: Reach) -> Database:
     return reach.open()
 
 
+def url_of(given: Mapping[str, str]) -> str:
+    """Return the URL of a database that is given by one of the options in WAYS.
+
+    Raises:
+        ConfigurationError: not exactly one is given, or what it names is not there.
+    """
+    if len(given) != 1:
+        raise ConfigurationError(
+            "say where the queues are by one of the options url, urlenv (a variable of the driver's environment) "
+            f"and urlfile (a file of the driver's), not by {' and '.join(given) or 'none'}"
+        )
+    url = (given.get("url") or _secret(given, "urlenv", "urlfile") or "").strip()
+    if not url:
+        raise ConfigurationError(f"option {next(iter(given))} is empty; it must give a URL")
+    return url
+
+
+def _secret(given: Mapping[str, str], by_variable: str, by_file: str) -> str | None:
+    """Return the content of the environment variable, or of the file, that an option names; None if neither does."""
+    if (variable := given.get(by_variable)) is not None:
+        if variable not in os.environ:
+            raise ConfigurationError(f"option {by_variable}: the driver has no environment variable {variable}")
+        return os.environ[variable]
+    if (file := given.get(by_file)) is not None:
+        try:
+            return Path(file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError:
+            raise ConfigurationError(f"option {by_file}: {file} is not text") from None  # what it holds is secret
+    return None
+
+
 class SourceOptions:
     """The options of one reader or writer.
 
@@ -176,16 +212,8 @@ class SourceOptions:
         Raises:
             ConfigurationError: not exactly one of url, urlenv and urlfile is given, or what it names is not there.
         """
-        ways = [name for name in ("url", "urlenv", "urlfile") if name in self._given]
-        if len(ways) != 1:
-            raise ConfigurationError(
-                "say where the queues are by one of the options url, urlenv (a variable of the driver's environment) "
-                f"and urlfile (a file of the driver's), not by {' and '.join(ways) or 'none'}"
-            )
+        url = url_of({name: self._given[name] for name in WAYS if name in self._given})
         settings = tuple(sorted((name, self._given[name]) for name in SETTINGS & self._given.keys()))
-        url = (self._given.get("url") or self._secret("urlenv", "urlfile") or "").strip()
-        if not url:
-            raise ConfigurationError(f"option {ways[0]} is empty; it must give a URL")
         return Reach(url, settings, self._keys(), socket.gethostname())
 
     def _keys(self) -> tuple[str, ...]:
@@ -193,24 +221,10 @@ class SourceOptions:
         ways = [name for name in ("keysenv", "keysfile") if name in self._given]
         if len(ways) > 1:
             raise ConfigurationError("give one of the options keysenv and keysfile, not both")
-        keys = tuple((self._secret("keysenv", "keysfile") or "").replace(",", " ").split())
+        keys = tuple((_secret(self._given, "keysenv", "keysfile") or "").replace(",", " ").split())
         if ways and not keys:
             raise ConfigurationError(f"option {ways[0]} is empty; give a key, or leave it out for clear text")
         return keys
-
-    def _secret(self, by_variable: str, by_file: str) -> str | None:
-        if (variable := self._given.get(by_variable)) is not None:
-            if variable not in os.environ:
-                raise ConfigurationError(f"option {by_variable}: the driver has no environment variable {variable}")
-            return os.environ[variable]
-        if (file := self._given.get(by_file)) is not None:
-            try:
-                return Path(file).read_text(encoding="utf-8")
-            except OSError as error:
-                raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
-            except UnicodeDecodeError:
-                raise ConfigurationError(f"option {by_file}: {file} is not text") from None  # what it holds is secret
-        return None
 
     def text(self, name: str) -> str | None:
         """Return an option as it is; None if it is not given."""

@@ -106,7 +106,7 @@ class BatchReader:
         self._payloads = Payloads(station.name, None, database.encryption)
         self._settler = TaskSettler(station, database, CHUNK)
         of: Any = station.payload
-        self._declared: Declared[Any] | None = None if of is None else Declared(of)
+        self._declared: Declared[Any] | None = None if of is None else Declared(of, station.upgrades)
         given = station.schema is not None
         always = schema is not None and (given or needs_check(schema))
         self._check = None if schema is None else checker(schema, zoned=not given)
@@ -166,7 +166,7 @@ class BatchReader:
         kind, text = opened.kind, opened.text
         if self._declared is not None:
             value = self._declared.decode(kind, text)
-            if kind != self._declared.kind:
+            if kind != self._declared.kind or self._station.upgrades:  # which may have given it another shape
                 text = self._declared.encode(value).text
         if self._check is not None and (LARGE in text or (self._fits is not None and not self._fits(text))):
             check_text(self._check, text)

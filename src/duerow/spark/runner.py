@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,19 +16,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
 from duerow.pipeline import Frame, Pipeline, Station
+from duerow.queue import limits
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
+from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.labels import cancel, context_of
+from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import Access
 from duerow.store.consumer_id import consumer_name
 from duerow.sync.database import Database, connect
+from duerow.sync.limits import read_limits_of_each
 from duerow.worker.maintenance import PRESENT
 from duerow.worker.outage import patiently
-from duerow.worker.prefetch import Interval
 from duerow.worker.run import Until, check_count, check_until
 
 if TYPE_CHECKING:
@@ -37,9 +40,6 @@ if TYPE_CHECKING:
 CHUNK: Final = 2_000
 """The most messages that a task claims, handles and settles at once."""
 
-LONGEST_SLEEP: Final = 0.5
-"""The most seconds between two looks at the queues."""
-
 LOG: Final = logging.getLogger("duerow.spark")
 
 Tallies = dict[str, Tally]
@@ -47,7 +47,7 @@ Tallies = dict[str, Tally]
 
 def run(
     pipeline: Pipeline,
-    url: str,
+    url: str | None = None,
     spark: SparkSession | None = None,
     until: Until = "empty",
     *,
@@ -56,6 +56,8 @@ def run(
     stop: threading.Event | None = None,
     rehome: Mapping[str, str] | None = None,
     progress: bool | None = None,
+    urlenv: str | None = None,
+    urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run a pipeline on Spark; return what the tasks of each station report, which is only a hint.
@@ -75,11 +77,14 @@ def run(
         rehome: where to send the messages of removed stations; see `Database.declare_pipeline`.
         progress: whether to show progress bars on standard error; default: if that is a terminal and `rich` is
             installed.
+        urlenv: instead of `url`: the environment variable of the driver that holds it.
+        urlfile: instead of `url`: the file of the driver that holds it.
         settings: further arguments for `duerow.connect`.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a database driver or access to the database; a function cannot be
-            pickled; a removed station still has messages.
+        ConfigurationError: not exactly one of `url`, `urlenv` and `urlfile` is given; an executor lacks duerow, a
+            database driver or access to the database; a function cannot be pickled; a removed station still has
+            messages.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
         StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
             leases end.
@@ -87,22 +92,32 @@ def run(
             their leases end.
     """
     check_until(until)
-    with _runner(pipeline, url, spark, chunk, parallelism, settings, rehome) as runner:
+    given = _url_of(url, urlenv, urlfile)
+    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome) as runner:
         return runner.run(until, stop or threading.Event(), progress)
 
 
 def step(
     pipeline: Pipeline,
-    url: str,
+    url: str | None = None,
     spark: SparkSession | None = None,
     *,
     chunk: int = CHUNK,
     parallelism: int | None = None,
+    urlenv: str | None = None,
+    urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run one job for each station with due messages, one after the other; arguments and errors as for `run`."""
-    with _runner(pipeline, url, spark, chunk, parallelism, settings) as runner:
+    with _runner(pipeline, _url_of(url, urlenv, urlfile), spark, chunk, parallelism, settings) as runner:
         return runner.step()
+
+
+def _url_of(url: object, urlenv: str | None, urlfile: str | None) -> str:
+    if url is not None and not isinstance(url, str):
+        raise ConfigurationError(f"run() takes the URL of a database, which the executors open, not {shown(url)}")
+    ways = dict(zip(WAYS, (url, urlenv, urlfile), strict=True))
+    return url_of({name: way for name, way in ways.items() if way is not None})
 
 
 @contextmanager
@@ -120,8 +135,6 @@ def _runner(
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)
-    if not isinstance(url, str):
-        raise ConfigurationError(f"run() takes the URL of a database, which the executors open, not {shown(url)}")
     with connect(url, **settings) as database:
         pipeline.check_store(database.store.capabilities)
         database.check_may_consume()
@@ -129,9 +142,8 @@ def _runner(
         check_reach(spark, database)
         places = probe(spark, url, settings)
         database.declare_pipeline(pipeline, rehome=rehome)
-        yield Runner(
-            pipeline, spark, database, Access(secrets.token_hex(6), url, settings), chunk, parallelism or places
-        )
+        access = Access(secrets.token_hex(6), url, settings)
+        yield Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
 
 
 class Runner:
@@ -144,6 +156,7 @@ class Runner:
         access: how the executors reach the database.
         chunk: the most messages that a task claims.
         parallelism: how many tasks of a station run at once.
+        limited_parallelism: whether no more may run at once, even if Spark has room for them.
     """
 
     def __init__(
@@ -154,12 +167,16 @@ class Runner:
         access: Access,
         chunk: int,
         parallelism: int,
+        limited_parallelism: bool = False,
     ) -> None:
         self._pipeline, self._spark, self._database = pipeline, spark, database
-        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism)
+        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism, limited_parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
         self._running: list[tuple[Job, Future[None]]] = []
-        self._ended, self._stop = threading.Event(), self._run.stop
+        self._stop = self._run.stop
+        self._next: timedelta | None = None
+        names = [job.station.name for job in self._jobs]
+        self._sleep = DriverSleep(pipeline, self._jobs[0].queue, names)
         self._presented_at = -PRESENT
 
     @property
@@ -177,20 +194,19 @@ class Runner:
 
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
         """Run rounds, those of different stations at the same time, until there is nothing left to do."""
-        self._stop = stop
-        interval = Interval()
-        with ThreadPoolExecutor(2 * len(self._jobs), "duerow-station") as threads, bars(progress, self._left) as show:
+        self._stop, sleep = stop, self._sleep
+        most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a round of its own
+        with ThreadPoolExecutor(most, "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
                     self._collect()
                     self._present()
                     show(self._jobs)
-                    if self._start(threads):
-                        interval.reset()
-                    if not self._running and self._is_over(until):
+                    sleep.listen()
+                    sleep.started(self._start(threads))
+                    if not self._running and not self._waits(until) and self._is_over(until):
                         break
-                    self._ended.wait(interval.next(LONGEST_SLEEP))
-                    self._ended.clear()
+                    sleep.sleep(self._longest_sleep(until), self._next, stop)
             except Exception:
                 raise  # the other stations' tasks finish what they hold, and settle it
             except BaseException:
@@ -199,6 +215,7 @@ class Runner:
                 raise
             finally:
                 self._run.stop.set()
+                sleep.close()
         self._collect()
         return self.tallies
 
@@ -219,10 +236,12 @@ class Runner:
     def _follow_limits(self) -> None:
         """Let each station do as much as operators allow."""
         try:
-            for job in self._jobs:
-                job.limit(job.queue.limits())
+            found = read_limits_of_each(self._database, [job.queue.name for job in self._jobs])
         except StoreUnavailable as error:
             LOG.warning("%s: cannot read the limits of its stations: %s", self._pipeline, error)
+            return
+        for job in self._jobs:
+            job.limit(found.get(job.queue.name, limits.NONE))
 
     def _left(self, queue: str) -> int:
         """Return how many messages of a queue have a due time."""
@@ -238,14 +257,29 @@ class Runner:
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
         """Start a round of each station that has something due and room for one; return whether any was started."""
-        started = False
-        for job in self._jobs:
-            if sum(one is job for one, _ in self._running) < job.rounds and self._is_due(job):
-                round = threads.submit(job.round)
-                self._running.append((job, round))
-                round.add_done_callback(lambda _: self._ended.set())
-                started = True
-        return started
+        able = [job for job in self._jobs if job.may_begin and self._rounds_of(job) < job.rounds]
+        names = [job.station.name for job in able]
+        self._next = self._due_in(names, timedelta(seconds=self._sleep.poll)) if able else None
+        if not is_due(self._next):
+            return False
+        due = [job for job in able if len(able) == 1 or self._is_due(job)]
+        for job in due:
+            round = threads.submit(job.round)
+            self._running.append((job, round))
+            round.add_done_callback(lambda _: self._sleep.wake())
+        return bool(due)
+
+    def _rounds_of(self, job: Job) -> int:
+        return sum(one is job for one, _ in self._running)
+
+    def _waits(self, until: Until) -> bool:
+        """Whether the last look has found what the run waits for; of a queue that it did not look at: no."""
+        return until is None or (self._next is not None and (until == "empty" or is_due(self._next)))
+
+    def _longest_sleep(self, until: Until) -> float:
+        """How long to sleep at most: as an idle worker does, if only a push could give the driver something to do."""
+        only_pushes = until is None and not self._running and all(job.may_begin for job in self._jobs)
+        return self._sleep.poll if only_pushes else SHORT_SLEEP
 
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.
@@ -253,10 +287,8 @@ class Runner:
         Each station is checked separately, so they are checked forwards and then backwards: a message that another
         runner moves back past the first check is still found by the second.
         """
-        if until is None:
-            return False
-        there = [job.station for job in self._jobs]
-        waits = map(self._due_in, [*there, *there[-2::-1]])
+        there = [job.station.name for job in self._jobs]
+        waits = (self._due_in([name]) for name in [*there, *there[-2::-1]])
         if not all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits):
             return False
         for job in self._jobs:
@@ -267,17 +299,23 @@ class Runner:
         """Return whether a station has something to do that may be started now."""
         if not job.may_begin:
             return False
-        return is_due(self._due_in(job.station))
+        return is_due(self._due_in([job.station.name]))
 
-    def _due_in(self, station: Station) -> timedelta | None:
-        """Return how long until the station's next message is due; wait for the database as long as the tasks do."""
+    def _due_in(self, queues: Sequence[str], sleep: timedelta = timedelta(0)) -> timedelta | None:
+        """Return how long until some queues have something due; wait for the database as long as the tasks do.
+
+        Args:
+            queues: the queues.
+            sleep: how long pushes into them shall wake this driver from now on; zero: it relies on the answer.
+        """
 
         def tell(error: StoreUnavailable) -> None:
-            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, station, error, OUTAGE)
+            which = ", ".join(map(repr, queues))
+            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, which, error, OUTAGE)
 
         try:
             return patiently(
-                lambda: due_in(self._database, [station.name], self._run.only), OUTAGE, self._stop.wait, tell
+                lambda: due_in(self._database, queues, self._run.only, sleep), OUTAGE, self._stop.wait, tell
             )
         except StoreUnavailable:
             if self._stop.is_set():

@@ -65,6 +65,9 @@ FEWEST: Final = 1_000
 PAUSE: Final = 0.2
 """Seconds to wait when nothing is due, since Spark asks again at once."""
 
+REPORTED: Final = 2.0
+"""Seconds for which a count of due messages is reported, since Spark asks for it with each batch."""
+
 PIECE: Final = 5_000
 """The messages whose leases are extended in one transaction."""
 
@@ -109,6 +112,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._lease = asked.span("lease", LEASE)
         self._as_kept = asked.one_of("encrypted", ("open", "keep")) == "keep"
         self._left: int | None = None
+        self._reported: int | None = None
+        self._reported_at = 0.0
         self._heart: Heart | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -146,6 +151,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._beat.begin(claim, leased.receipts)
         ids = [receipt.id for receipt in leased.receipts]
         return {"claim": claim, "ranges": ranges(ids, self._partitions), "count": len(ids)}
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """Return how many messages are due and in no batch yet; None if the database does not answer now.
+
+        The progress of a query shows it as the source's latest offset.
+        """
+        if self._reported is None or time.monotonic() - self._reported_at > REPORTED:
+            try:
+                self._reported, self._reported_at = self._ready(), time.monotonic()
+            except StoreUnavailable as error:
+                LOG.warning("cannot count what is due in %s: %s", self._queue, error)
+                return None
+        return {"ready": self._reported}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the ranges of a batch, which may have been reserved before a restart."""
@@ -289,6 +307,11 @@ class StreamPushWriter(DataSourceStreamArrowWriter):
         """Publish what the successful attempts staged, unless the batch was published before."""
         check_fit(messages)
         queries = {one.query for one in messages if isinstance(one, StagedPart)}
+        if None in queries:  # all such queries would have one name, and each batch but the first be taken for a repeat
+            raise ConfigurationError(
+                f"Spark does not say which query batch {batchId} belongs to, so if it is repeated, that could not be "
+                "noticed; nothing was pushed: push it in foreachBatch instead"
+            )
         if queries:
             (query,) = queries
             publish(self._pushing.reach.database, messages, self._pushing.on_duplicate, f"{query}/{batchId}")

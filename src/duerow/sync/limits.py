@@ -60,5 +60,10 @@ def write_limits(database: Executor, name: str, wanted: RunLimits) -> None:
 
 def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
     """Return the strictest limits of these queues."""
+    return limits.strictest((read_limits_of_each(database, names)).values())
+
+
+def read_limits_of_each(database: Executor, names: Sequence[str]) -> dict[str, RunLimits]:
+    """Return the limits of each of these queues that has any."""
     stored = OwnMessages(database, LIMITS).read(names)
-    return limits.strictest(map(limits.limits_of, stored.values()))
+    return {name: limits.limits_of(one) for name, one in stored.items()}

@@ -9,13 +9,18 @@ from duerow.errors import StoreUnavailable
 from duerow.store import Listener
 from duerow.sync.queue import Queue
 from duerow.sync.several_queues import SeveralQueues
-from duerow.worker.run import Run
+from duerow.worker.run import Sleeper
 
 
 class Wakeup:
-    """Sleeps until a push, a call of `wake`, or the end of a time."""
+    """Sleeps until a push, a call of `wake`, or the end of a time.
 
-    def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
+    Args:
+        run: who sleeps.
+        queue: of the database with the queues of the run.
+    """
+
+    def __init__(self, run: Sleeper, queue: Queue | SeveralQueues) -> None:
         self._run, self._queue = run, queue
         self._possible = queue.database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None

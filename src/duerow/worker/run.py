@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from time import monotonic
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -111,6 +111,30 @@ class Options:
     def by_permit(self) -> bool:
         """Whether it may work only with a permit of the cluster."""
         return self.singleton or self.cluster_concurrency is not None
+
+
+class Sleeper(Protocol):
+    """Who sleeps until a push: a worker, or the driver of a run on Spark."""
+
+    gave_up: bool
+
+    @property
+    def queues(self) -> Sequence[str]:
+        """The queues whose pushes end the sleep."""
+        ...
+
+    @property
+    def poll(self) -> float:
+        """The most seconds to sleep."""
+        ...
+
+    def hears_again(self) -> None:
+        """Record that pushes end a sleep from now on."""
+        ...
+
+    def hears_no_more(self, error: Exception) -> None:
+        """Record that pushes end no sleep."""
+        ...
 
 
 class Run:

@@ -2,57 +2,37 @@
 
 from __future__ import annotations
 
-import socket
 import struct
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from sqlalchemy.engine import make_url
 
+from duerow.testing.proxy import Link, Proxy
+
 NOTIFICATION = b"A"
+
+
+class Pooler(Proxy):
+    """Hands on all messages of the server but notifications."""
+
+    def answer(self, link: Link) -> None:
+        read = link.far.makefile("rb")
+        while len(head := read.read(5)) == 5:
+            body = read.read(struct.unpack("!I", head[1:])[0] - 4)
+            if head[:1] != NOTIFICATION:
+                self.pass_on(link, head + body, link.near)
 
 
 @contextmanager
 def pooler(url: str) -> Iterator[str]:
     """Listen on a port of this machine, and hand everything to the server of a URL; yield the URL to use instead."""
     server = make_url(url)
-    listening = socket.create_server(("127.0.0.1", 0))
-    opened: list[socket.socket] = [listening]
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = listening.accept()
-                behind = socket.create_connection((server.host, server.port))
-                opened.extend((client, behind))
-                threading.Thread(target=_forward, args=(client, behind), daemon=True).start()
-                threading.Thread(target=_answer, args=(behind, client), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
+    assert server.host is not None
+    assert server.port is not None
+    proxy = Pooler(server.host, server.port)
     try:
-        port = listening.getsockname()[1]
-        yield server.set(host="127.0.0.1", port=port).update_query_dict({"sslmode": "disable"}).render_as_string(False)
+        there = server.set(host="127.0.0.1", port=proxy.port).update_query_dict({"sslmode": "disable"})
+        yield there.render_as_string(False)
     finally:
-        for one in opened:
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-
-
-def _forward(client: socket.socket, server: socket.socket) -> None:
-    with suppress(OSError):
-        while some := client.recv(65_536):
-            server.sendall(some)
-        server.shutdown(socket.SHUT_WR)
-
-
-def _answer(server: socket.socket, client: socket.socket) -> None:
-    """Hand on all messages of the server but notifications."""
-    read = server.makefile("rb")
-    with suppress(OSError):
-        while len(head := read.read(5)) == 5:
-            body = read.read(struct.unpack("!I", head[1:])[0] - 4)
-            if head[:1] != NOTIFICATION:
-                client.sendall(head + body)
-        client.shutdown(socket.SHUT_WR)
+        proxy.close()

@@ -1,6 +1,7 @@
 """The fixtures of the suite. A store must define `place`; it may replace the others.
 
 place: where the queues of the test live: an empty database without tables.
+recorded: what the handles of the test did, checked at its end; None: it is not recorded.
 begin: opens a transaction as a caller would, for `within=`; None if the store does not support that.
 hold: makes all writers wait within a block; None if that is impossible.
 in_loop: blocking calls that the store deliberately makes in the event loop's thread; none by default.
@@ -26,7 +27,9 @@ from duerow.payload.encoding import Cipher
 from duerow.store import MissingPart, Part
 from duerow.sync.tasks import Tasks
 from duerow.testing.clock import MovableClock, seconds
-from duerow.testing.faces import AwaitedFace, BlockingFace, Face, tasks_of
+from duerow.testing.faces import AwaitedFace, BlockingFace, Face, tasks_of, unwrapped
+from duerow.testing.trace import Trace, record
+from duerow.testing.trace_check import check
 from duerow.testing.worker_harness import Workshop
 
 
@@ -133,12 +136,27 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def open_database(face: Face, place: Place, clock: MovableClock) -> Iterator[OpenDatabase]:
+def recorded(request: pytest.FixtureRequest, place: Place) -> Iterator[Trace | None]:
+    """What the handles of the test do, checked at its end; on servers only in the long tests, else None."""
+    long = request.config.option.markexpr not in ("", "not soak")
+    if not long and not place.url.startswith(("memory:", "sqlite:")):
+        yield None
+        return
+    trace = Trace()
+    yield trace
+    broken = check(trace.events)
+    assert not broken, "\n".join(map(str, broken))
+
+
+@pytest.fixture
+def open_database(face: Face, place: Place, clock: MovableClock, recorded: Trace | None) -> Iterator[OpenDatabase]:
     """A function that opens handles on the database of the test."""
     with ExitStack() as opened:
 
         def connect(*, clock: Clock | None = clock, migrate: bool = True, encryption: Cipher | None = None) -> Database:
             database = face.connect(place.url, clock=clock, migrate=migrate, encryption=encryption, **place.settings)
+            if recorded is not None:
+                record(unwrapped(database), recorded)
             return opened.enter_context(database)
 
         yield connect

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -13,11 +12,12 @@ from typing import Any
 import duerow
 from duerow import Message, Queue, aio
 from duerow.testing.faults import watch
-from tests.crash.workload.claims import Claims
-from tests.crash.workload.direct_consumer import ByHand
-from tests.crash.workload.environment import OUT_OF_LUCK, WITH_HISTORY, WORKED, Setting, definition, queues
-from tests.crash.workload.handler import Handler, ending
-from tests.crash.workload.ledger import POPPED, Ledger, Line
+from duerow.testing.torture.claims import Claims
+from duerow.testing.torture.direct_consumer import ByHand
+from duerow.testing.torture.environment import LEASES, WORKED, Setting, definition, queues
+from duerow.testing.torture.handler import Handler, ending
+from duerow.testing.torture.ledger import Ledger, Line
+from duerow.testing.torture.pops import Popper
 
 WORKERS: dict[str, dict[str, Any]] = {
     "one by one": {"batch": 1, "concurrency": 2},
@@ -35,12 +35,10 @@ WORKERS: dict[str, dict[str, Any]] = {
 KINDS = (*WORKERS, "by hand", "by hand", "pop")
 """What a consumer may be."""
 
-IDLE = 0.02
-
 
 def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
     """Take messages until killed, as a consumer of this kind."""
-    lease = timedelta(milliseconds=setting.chance.choice((300, 600, 1_200)))
+    lease = timedelta(milliseconds=setting.chance.choice(LEASES))
     if kind.startswith("awaited"):
         asyncio.run(_work_async(setting, lease, WORKERS[kind], ready))
         return
@@ -80,7 +78,7 @@ def _work(setting: Setting, taken: list[Queue[Any]], claims: Claims, kind: str) 
 async def _work_async(setting: Setting, lease: timedelta, terms: dict[str, Any], ready: Callable[[], None]) -> None:
     claims, ledger = Claims(), Ledger(setting)
     handler = Handler(f"{setting.seed} {setting.number}")
-    async with await aio.connect(setting.url, **setting.all_settings) as database:
+    async with await setting.aopen() as database:
         watch(database, claims.told)
         taken = [database.queue(name, lease=lease, **definition(name)) for name in WORKED]
         ready()
@@ -140,44 +138,3 @@ class Effect:
         if self.handler.chance.random() < 0.2:
             ending(message, self.handler.chance)
             raise ValueError("it thought better of it")
-
-
-class Popper:
-    """A consumer that takes messages out at most once.
-
-    In a transaction of its own the line that says so is part of it. Otherwise it takes from a queue with a history.
-
-    Args:
-        setting: where.
-        queues: from what.
-    """
-
-    def __init__(self, setting: Setting, queues: dict[str, Queue[Any]]) -> None:
-        self.setting, self.queues, self.chance = setting, queues, setting.chance
-        self.ledger = Ledger(setting)
-
-    def go_on(self) -> None:
-        """Pop until killed."""
-        while True:
-            try:
-                took = self._pop_within() if self.chance.random() < 0.6 else self._pop()
-            except OUT_OF_LUCK:
-                took = 0
-            time.sleep(IDLE if took else 3 * IDLE)
-
-    def _pop(self) -> int:
-        queue = self.queues[self.chance.choice(sorted(WITH_HISTORY))]
-        messages = queue.pop_many(self.chance.choice((1, 3)))
-        self.ledger.write(*(self.ledger.turn("taken", one) for one in messages))
-        return len(messages)
-
-    def _pop_within(self) -> int:
-        queue = self.queues[self.chance.choice(WORKED)]
-        with self.setting.engine.connect() as connection, connection.begin() as transaction:
-            self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=connection)
-            messages = queue.pop_many(self.chance.choice((1, 3)), within=connection)
-            lines = [self.ledger.turn(what, one, note=POPPED) for one in messages for what in ("begun", "popped")]
-            self.ledger.write(*lines, within=connection)
-            if self.chance.random() < 0.1:
-                transaction.rollback()
-        return len(messages)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import text
-
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
-from tests.crash.workload.environment import OUT_OF_LUCK, WORKED, Setting, queues
-from tests.crash.workload.ledger import Ledger, Line
+from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, queues
+from duerow.testing.torture.ledger import Ledger, Line
+from duerow.testing.torture.tables import waiting
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250
@@ -47,10 +46,7 @@ class Producer:
             self.push_with_a_row: 3,
             self.push_in_transactions_that_overlap: 2,
         }
-        names = ", ".join(f"'{name}'" for name in WORKED)
-        self._waiting = text(
-            f"SELECT count(*) FROM {setting.prefix}message WHERE queue IN ({names}) AND status IN ('new', 'error')"
-        )
+        self._waiting = waiting(setting)
 
     def go_on(self) -> None:
         """Push again and again."""
@@ -84,7 +80,7 @@ class Producer:
         act, queue = self.ledger.new_act(within=True), self._any_queue()
         drafts = self._drafts(act, self.chance.choice((1, 3)), keyed=self.chance.random() < 0.3)
         self.ledger.write(Line("pushing", act, queue.name))
-        with self.setting.engine.connect() as connection, connection.begin() as transaction:
+        with self.setting.callers_engine.connect() as connection, connection.begin() as transaction:
             self.ledger.write(Line("attempted", act, queue.name), within=connection)  # SQLite locks at the first write
             self._push_within(queue, drafts, act, connection)
             time.sleep(self.chance.choice((0, 0, 0.03)))

@@ -12,10 +12,10 @@ from duerow import Draft, Queue
 from duerow.errors import LeaseLost
 from duerow.settlement import Settlement, decide
 from duerow.sync.reservation import Reservation
-from tests.crash.workload.claims import Claims
-from tests.crash.workload.environment import DONE, OUT_OF_LUCK, Setting
-from tests.crash.workload.handler import ending
-from tests.crash.workload.ledger import Ledger, Line
+from duerow.testing.torture.claims import Claims
+from duerow.testing.torture.environment import DONE, OUT_OF_LUCK, Setting
+from duerow.testing.torture.handler import ending
+from duerow.testing.torture.ledger import Ledger, Line
 
 IDLE = 0.02
 

@@ -9,77 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from tests.crash.workload.environment import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
-from tests.crash.workload.ledger import EVIDENCE, POPPED, WITHIN, Line
+from duerow.testing.torture.environment import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
+from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Row, Turn
+from duerow.testing.torture.ledger import EVIDENCE, POPPED, WITHIN, Line
 
 ENDS = frozenset(("done", "moved", "dropped"))
 """Outcomes of turns in the history after which a message is no longer there."""
-
-NEVER = 1 << 62
-
-
-@dataclass(frozen=True)
-class Row:
-    """A message that is in the tables at the end."""
-
-    id: int
-    queue: str
-    status: str
-    payload: Mapping[str, Any]
-    headers: Mapping[str, Any] = field(default_factory=dict)
-    group: str | None = None
-    leased_by: str | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A turn in the history."""
-
-    id: int
-    token: int
-    queue: str
-    outcome: str
-    attempts: int = 0
-    worker: str | None = None
-    finished_at: str = ""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A promise that was not kept.
-
-    Attributes:
-        what: in words.
-        messages: about which ones.
-        acts: the pushes and operations that matter to it.
-    """
-
-    what: str
-    messages: tuple[int, ...]
-    acts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Entry:
-    """How a message came into its group, or came back: from when on at the latest it must have been seen there.
-
-    Attributes:
-        act: by which act.
-        began: the place in the ledger before which that cannot have been.
-        over: the place in the ledger, and the time, at which it surely was there; NEVER: nobody can tell.
-        at: see `over`.
-    """
-
-    act: str | None
-    began: int
-    over: int
-    at: int
 
 
 class Verdict:
@@ -103,7 +42,7 @@ class Verdict:
         """How many turns were begun: what the verdict is about."""
         return sum(line.what == "begun" for line in self.lines)
 
-    def faults(self) -> list[Fault]:
+    def broken_promises(self) -> list[BrokenPromise]:
         """Return all promises that were not kept."""
         return [
             *self.lost_or_doubled(),
@@ -117,7 +56,7 @@ class Verdict:
 
     # Nothing lost, nothing doubled, nothing stuck.
 
-    def lost_or_doubled(self) -> Iterator[Fault]:
+    def lost_or_doubled(self) -> Iterator[BrokenPromise]:
         """Each message that was pushed or begun ended exactly once; also as the history tells it."""
         ends: dict[int, list[str]] = defaultdict(list)
         for line in self.lines:
@@ -137,13 +76,15 @@ class Verdict:
             if queue in WITH_HISTORY:
                 still = [end for end in found if end == "removed" or end.startswith(("dead in", "new in", "error in"))]
                 if len(past) + len(still) != 1:
-                    yield Fault(f"message {id} of {queue} ended {len(past) + len(still)} times: {past + still}", (id,))
+                    yield BrokenPromise(
+                        f"message {id} of {queue} ended {len(past) + len(still)} times: {past + still}", (id,)
+                    )
                     continue
                 found = found or past
             if len(found) != 1:
-                yield Fault(f"message {id} of {queue} ended {len(found)} times: {found}", (id,))
+                yield BrokenPromise(f"message {id} of {queue} ended {len(found)} times: {found}", (id,))
 
-    def half_pushed(self) -> Iterator[Fault]:
+    def half_pushed(self) -> Iterator[BrokenPromise]:
         """A message that was pushed within a transaction is there if and only if the line of that transaction is."""
         pushed = {(line.act, line.message) for line in self.lines if line.what == "pushed"}
         seen = {(line.act, line.message): None for line in self.lines if line.what in ("begun", "taken", "effect")}
@@ -154,25 +95,27 @@ class Verdict:
         }
         for act, id in seen:
             if act is not None and id is not None and act.endswith(WITHIN) and (act, id) not in pushed:
-                yield Fault(f"message {id} is there, and the transaction {act} that pushed it is not", (id,), (act,))
+                yield BrokenPromise(
+                    f"message {id} is there, and the transaction {act} that pushed it is not", (id,), (act,)
+                )
 
-    def lent_twice(self) -> Iterator[Fault]:
+    def lent_twice(self) -> Iterator[BrokenPromise]:
         """No turn was handed out twice; who pops a message has no turn."""
         begun = (line for line in self.lines if line.what == "begun" and line.note != POPPED)
         turns = Counter((line.message, line.token) for line in begun)
         for (id, token), times in turns.items():
             if times > 1 and id is not None:
-                yield Fault(f"the turn {token} of message {id} was begun {times} times", (id,))
+                yield BrokenPromise(f"the turn {token} of message {id} was begun {times} times", (id,))
 
-    def stuck(self) -> Iterator[Fault]:
+    def stuck(self) -> Iterator[BrokenPromise]:
         """Nothing waits for ever, and nobody holds anything."""
         for row in self.rows:
             if (row.queue in WORKED and row.status in ("new", "error")) or row.leased_by is not None:
-                yield Fault(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
+                yield BrokenPromise(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
 
     # Groups and leases.
 
-    def together(self) -> Iterator[Fault]:
+    def together(self) -> Iterator[BrokenPromise]:
         """While a turn of a group was held, no other one of that group was."""
         for begins in self.begins.values():
             places = [line.seq for line in begins]
@@ -181,21 +124,23 @@ class Verdict:
                 if line.held and end is not None:
                     for other in begins[bisect_right(places, line.seq) : bisect_left(places, end)]:
                         if other.held and line.message is not None and other.message is not None:
-                            yield Fault(
+                            yield BrokenPromise(
                                 f"messages {line.message} and {other.message} of group {line.group} were held together",
                                 (line.message, other.message),
                             )
 
-    def broken_extensions(self) -> Iterator[Fault]:
+    def broken_extensions(self) -> Iterator[BrokenPromise]:
         """A lease that was extended by hand held, unless an operator ended it."""
         in_time = {(line.message, line.token) for line in self.lines if line.what == "in time"}
         ended = {line.message: line.seq for line in reversed(self.lines) if line.what in ("changed", "removed")}
         for line in self.lines:
             lost = line.what == "extended" and not line.held and (line.message, line.token) in in_time
             if lost and line.message is not None and ended.get(line.message, NEVER) > line.seq:
-                yield Fault(f"the extended lease of turn {line.token} of message {line.message} broke", (line.message,))
+                yield BrokenPromise(
+                    f"the extended lease of turn {line.token} of message {line.message} broke", (line.message,)
+                )
 
-    def out_of_order(self) -> Iterator[Fault]:
+    def out_of_order(self) -> Iterator[BrokenPromise]:
         """No message of a group began while one with a lower id was there that its claim must have seen."""
         for begins in self.begins.values():
             places = [line.seq for line in begins]
@@ -212,7 +157,7 @@ class Verdict:
                                 f"message {other.message} of group {line.group} in {line.queue} began "
                                 f"(line {other.seq}) before {line.message} (line {line.seq})"
                             )
-                            yield Fault(told, (line.message, other.message), acts)
+                            yield BrokenPromise(told, (line.message, other.message), acts)
                         else:
                             self.allowed[self._why(entry)] += 1
 
@@ -291,14 +236,14 @@ class Verdict:
     def _dead(self) -> int:
         return sum(row.queue == BILLS_DEAD or row.status == "dead" for row in self.rows)
 
-    def story(self, fault: Fault) -> str:
-        """Return what the ledger, the history and the tables say of the messages of a fault."""
-        of_acts = (line for line in self.lines if line.act in fault.acts and line.message is None)
-        of_messages = (line for line in self.lines if line.message in fault.messages)
+    def story(self, broken: BrokenPromise) -> str:
+        """Return what the ledger, the history and the tables say of the messages of a broken."""
+        of_acts = (line for line in self.lines if line.act in broken.acts and line.message is None)
+        of_messages = (line for line in self.lines if line.message in broken.messages)
         lines = sorted({*of_acts, *of_messages}, key=lambda line: line.seq)
-        turns = [turn for turn in self.turns if turn.id in fault.messages]
-        rows = [row for row in self.rows if row.id in fault.messages or row.payload.get("of") in fault.messages]
-        return "\n  ".join([fault.what, *_short(lines), *_short(turns), *_short(rows)])
+        turns = [turn for turn in self.turns if turn.id in broken.messages]
+        rows = [row for row in self.rows if row.id in broken.messages or row.payload.get("of") in broken.messages]
+        return "\n  ".join([broken.what, *_short(lines), *_short(turns), *_short(rows)])
 
 
 def _short(items: Iterable[Any], most: int = 60) -> list[str]:

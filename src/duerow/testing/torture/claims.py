@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from duerow import Message
-from tests.crash.workload.ledger import now
+from duerow.testing.torture.ledger import now
 
 KEPT = 500
 """Claims that are remembered."""

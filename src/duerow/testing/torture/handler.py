@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback
-from tests.crash.workload.environment import DONE, WITH_HISTORY
+from duerow.testing.torture.environment import DONE, WITH_HISTORY
 
 
 class Failed(Exception):

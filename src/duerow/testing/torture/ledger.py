@@ -41,7 +41,7 @@ from sqlalchemy import (
 
 from duerow import Message
 from duerow.queue.history import REPLAY_OF
-from tests.crash.workload.environment import Setting
+from duerow.testing.torture.environment import Setting
 
 EVIDENCE = frozenset(("effect", "ended", "popped", "removed"))
 
@@ -158,8 +158,8 @@ class Ledger:
         names = list(Line.__dataclass_fields__)
         with self._setting.engine.connect() as connection:
             rows = connection.execute(select(*(columns[name] for name in names)).order_by(columns.seq)).all()
-        held = names.index("held")
-        return [Line(*row[:held], None if row[held] is None else bool(row[held])) for row in rows]
+        found = (dict(zip(names, row, strict=True)) for row in rows)
+        return [Line(**{**line, "held": None if line["held"] is None else bool(line["held"])}) for line in found]
 
     def _write(self, statement: Any, rows: Sequence[dict[str, Any]], within: Connection | None) -> None:
         if not rows:

@@ -10,9 +10,9 @@ from typing import Any
 
 import duerow
 from duerow import Message, Queue
-from tests.crash.workload.environment import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
-from tests.crash.workload.ledger import Ledger, Line
-from tests.crash.workload.producer import GROUPS, LEASE
+from duerow.testing.torture.environment import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
+from duerow.testing.torture.ledger import Ledger, Line
+from duerow.testing.torture.producer import GROUPS, LEASE
 
 PAUSE = 0.02
 

@@ -1,0 +1,54 @@
+"""The command that tortures a database, and judges what became of its messages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Final
+
+import typer
+
+from duerow.cli.options import AsJson
+from duerow.cli.output import print_json, tell
+
+BROKEN: Final = 8
+
+
+def torture(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="A database to spare, such as postgresql://app@localhost/spare.")
+    ],
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="The seed of an earlier run.")] = None,
+    kills: Annotated[int, typer.Option(min=0, metavar="N", help="How many processes are killed.")] = 100,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, metavar="N", help="End sooner, after so many seconds of faults.")
+    ] = None,
+    processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
+    stops: Annotated[bool, typer.Option(help="Stop processes for longer than their leases.")] = True,
+    cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
+    serializable: Annotated[
+        bool, typer.Option("--serializable", help="Use SERIALIZABLE for transactions that are passed to within=.")
+    ] = False,
+    restart: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="A command line that restarts the server, now and then.")
+    ] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Kill and disturb processes that use every operation, and check that no promise was broken. Exit code 8: one was.
+
+    Makes tables of its own, which begin with torture_, and drops them at the end.
+    """
+    from duerow.testing.torture import Options, torture
+    from duerow.testing.torture.options import any_seed
+
+    options = Options(
+        any_seed() if seed is None else seed, kills, seconds, processes, stops, cuts, serializable, restart
+    )
+    tell(f"seed {options.seed}", err=True)
+    report = torture(url, options, shared, tell=lambda text: tell(text, err=True))
+    if as_json:
+        print_json(asdict(report))
+    else:
+        tell(report)
+    if report.broken:
+        raise typer.Exit(BROKEN)

@@ -1,0 +1,92 @@
+"""How the driver of a run sleeps while there is nothing to start."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.backoff import Delays
+from duerow.queue.poll import poll_interval
+from duerow.sync.wakeup import Wakeup
+from duerow.worker.prefetch import FIRST_POLL, Interval
+
+if TYPE_CHECKING:
+    from duerow.sync.queue import Queue
+
+SHORT_SLEEP: Final = 0.5
+"""The most seconds of a sleep while the driver waits for more than a push, and between two looks at the stop event."""
+
+LOG: Final = logging.getLogger("duerow.spark")
+
+
+class DriverSleep:
+    """Sleeps of growing length, which a push into the stations' queues or the end of a round interrupts.
+
+    Args:
+        run: the name of what is run, for the log.
+        queue: one of the queues, for its database.
+        queues: the names of all.
+    """
+
+    def __init__(self, run: object, queue: Queue[Any], queues: Sequence[str]) -> None:
+        self._run, self.queues, self.gave_up = run, queues, False
+        self._hears, self._told_deaf, self._heard = False, False, False
+        self._ended = threading.Event()
+        self._interval, self._in_vain = Interval(), Delays(FIRST_POLL, SHORT_SLEEP)
+        self._wakeup = Wakeup(self, queue)
+
+    @property
+    def poll(self) -> float:
+        """The most seconds to sleep: as long as an idle worker does."""
+        return poll_interval(self._hears).total_seconds()
+
+    def hears_again(self) -> None:
+        """Record that pushes end a sleep from now on."""
+        self._hears, self._told_deaf = True, False
+
+    def hears_no_more(self, error: Exception) -> None:
+        """Record that pushes end no sleep; logged once, not at every attempt."""
+        if not self._told_deaf:
+            LOG.warning("%s: cannot listen for pushes: %s; polling instead", self._run, error)
+        self._hears, self._told_deaf = False, True
+
+    def listen(self) -> None:
+        """Hear of pushes from now on, if the database tells of them."""
+        self._wakeup.listen()
+
+    def wake(self) -> None:
+        """End the sleep, since a round has ended; from any thread."""
+        self._ended.set()
+        self._wakeup.wake()
+
+    def started(self, anything: bool) -> None:
+        """Record whether the last look started anything.
+
+        What is heard and starts nothing is a push into a queue that is worked on already, or on SQLite any change at
+        all. There may be thousands in a second, so the driver hears nothing for a moment.
+        """
+        if anything:
+            self._interval.reset()
+            self._in_vain.reset()
+        elif self._heard:
+            self._ended.wait(self._in_vain.next())
+
+    def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event) -> None:
+        """Sleep until a push, the end of a round, the time when something is due, or the stop of the run."""
+        seconds = self._interval.next(most)
+        if due_in is not None and due_in > timedelta(0):
+            seconds = min(seconds, due_in.total_seconds())
+        until, self._heard = monotonic() + seconds, False
+        while not stop.is_set() and (left := until - monotonic()) > 0:
+            if self._wakeup.wait(min(left, SHORT_SLEEP)):
+                self._heard = not self._ended.is_set()
+                break
+        self._ended.clear()
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self._wakeup.close()

@@ -1,0 +1,29 @@
+"""All operations of all queues at once, under faults, and a verdict from a ledger of their own: `duerow torture`.
+
+    report = torture("postgresql://app@localhost/shop", Options(kills=1_000))
+    print(report)
+
+The parts, in the order in which a run uses them:
+
+options         how long a run is, and which faults it meets
+environment     the database, its queues and how a process opens them
+tables          makes the tables of a run, reads them in plain SQL, and drops them
+ledger          the table in which every process writes what it is about to do and what it did
+producer        pushes in every way
+handler         how the turn of a message ends that a worker hands out
+claims          when the claims of a process began
+consumer        takes messages, by workers of every kind, by hand (`direct_consumer`), and at most once (`pops`)
+operation       what an operator does: requeue, reprioritise, edit, remove, redrive, replay
+worker_process  one process of a run: started, stopped, continued, killed
+faults          what happens to processes, connections and the server
+run             starts the processes, lets the faults happen, and lets the rest finish
+evidence        what a verdict reads, and what it finds
+verdict         whether everything that was pushed ended once, in order
+report          what a run found, as text and as JSON
+"""
+
+from duerow.testing.torture.options import Options
+from duerow.testing.torture.report import Report
+from duerow.testing.torture.run import Run, torture
+
+__all__ = ["Options", "Report", "Run", "torture"]

@@ -1,0 +1,69 @@
+"""What a verdict reads besides the ledger, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+NEVER = 1 << 62
+"""A place in the ledger that no line has."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A message that is in the tables at the end."""
+
+    id: int
+    queue: str
+    status: str
+    payload: Mapping[str, Any]
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    group: str | None = None
+    leased_by: str | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn in the history."""
+
+    id: int
+    token: int
+    queue: str
+    outcome: str
+    attempts: int = 0
+    worker: str | None = None
+    finished_at: str = ""
+
+
+@dataclass(frozen=True)
+class BrokenPromise:
+    """A promise that was not kept.
+
+    Attributes:
+        what: in words.
+        messages: about which ones.
+        acts: the pushes and operations that matter to it.
+    """
+
+    what: str
+    messages: tuple[int, ...]
+    acts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a message came into its group, or came back: from when on at the latest it must have been seen there.
+
+    Attributes:
+        act: by which act.
+        began: the place in the ledger before which that cannot have been.
+        over: the place in the ledger, and the time, at which it surely was there; NEVER: nobody can tell.
+        at: see `over`.
+    """
+
+    act: str | None
+    began: int
+    over: int
+    at: int

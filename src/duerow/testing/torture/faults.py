@@ -1,0 +1,157 @@
+"""What happens to processes, connections and the server while a run goes on, besides kills."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
+
+from duerow.errors import ConfigurationError
+from duerow.testing.proxy import Link, Proxy
+from duerow.testing.torture.environment import APPLICATION, LEASES, Setting
+from duerow.testing.torture.options import Options
+from duerow.testing.torture.worker_process import WorkerProcess
+
+STOPPED: Final = 0.1
+"""How many processes are stopped for each one that is killed."""
+
+CUT: Final = 0.15
+"""How many connections are cut, slowed down or left half-open for each process that is killed."""
+
+ENDED: Final = 0.1
+"""How many connections PostgreSQL itself ends for each process that is killed."""
+
+WAYS: Final = ("cut", "slow", "half-open")
+
+SLOWNESS: Final = 0.05
+"""Seconds that each piece of data takes on a slow connection."""
+
+TROUBLE: Final = (0.3, 2.0)
+"""For how many seconds a connection is slow or half-open, at least and at most; a half-open one is cut then."""
+
+AWAY: Final = 120.0
+"""Seconds in which the server must answer after a restart."""
+
+
+class Faults:
+    """Lets faults happen.
+
+    Args:
+        options: which ones.
+        setting: the database, reached without the proxy.
+        proxy: through which the processes reach it; None: there is none.
+        chance: picks when and where.
+
+    Attributes:
+        happened: how many of each there were.
+    """
+
+    def __init__(self, options: Options, setting: Setting, proxy: Proxy | None, chance: random.Random) -> None:
+        self._options, self._setting, self._proxy, self._chance = options, setting, proxy, chance
+        self._in_trouble: list[tuple[float, Link]] = []
+        self.happened: Counter[str] = Counter()
+
+    def happen(self, alive: Sequence[WorkerProcess], killed: int) -> None:
+        """Let some happen, or none, after a process was killed."""
+        if self._options.stops and self._chance.random() < STOPPED:
+            self._stop(alive)
+        if self._proxy is not None and self._chance.random() < CUT:
+            self._disturb(self._proxy)
+        if self._setting.engine.dialect.name == "postgresql" and self._chance.random() < ENDED:
+            self._end_connection()
+        if self._options.restart is not None and killed % self._options.restarts == 0:
+            self.restart(self._options.restart)
+
+    def pass_over(self, all_of_them: bool = False) -> None:
+        """Let troubled connections be well again, or be cut, when their time has come."""
+        now = time.monotonic()
+        over = [(until, link) for until, link in self._in_trouble if all_of_them or until <= now]
+        for one in over:
+            self._in_trouble.remove(one)
+            link = one[1]
+            link.delay = 0.0
+            if link.is_deaf:  # as when a keepalive finds out
+                link.cut()
+
+    def restart(self, how: str | Callable[[], None]) -> None:
+        """Restart the server, and wait until it answers.
+
+        Raises:
+            ConfigurationError: the command failed, or the server does not come back.
+        """
+        if callable(how):
+            how()
+        else:
+            _execute(how)
+        self._setting.engine.dispose()
+        until = time.monotonic() + AWAY
+        while not self._answers():
+            if time.monotonic() > until:
+                raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s after it was restarted")
+            time.sleep(0.1)
+        self.happened["restarts"] += 1
+
+    def _answers(self) -> bool:
+        with suppress(DBAPIError), self._setting.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+            return True
+        return False
+
+    def _stop(self, alive: Sequence[WorkerProcess]) -> None:
+        running = [one for one in alive if one.begun is not None and one.stopped is None]
+        if running:
+            longest = max(LEASES) / 1_000
+            self._chance.choice(running).stop(self._chance.uniform(0.5 * longest, 2 * longest))
+            self.happened["stopped"] += 1
+
+    def _disturb(self, proxy: Proxy) -> None:
+        links = [link for link in proxy.links if not link.is_deaf and not link.delay]
+        if not links:
+            return
+        link, way = self._chance.choice(links), self._chance.choice(WAYS)
+        if way == "cut":
+            link.cut()
+        else:
+            link.delay, link.is_deaf = (SLOWNESS, False) if way == "slow" else (0.0, True)
+            self._in_trouble.append((time.monotonic() + self._chance.uniform(*TROUBLE), link))
+        self.happened[way] += 1
+
+    def _end_connection(self) -> None:
+        """Let PostgreSQL end one of the connections, one in a transaction if there is one."""
+        finding = text(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = :name "
+            "ORDER BY (state = 'idle'), random() LIMIT 1"
+        )
+        with self._setting.engine.begin() as connection:
+            pid = connection.execute(finding, {"name": APPLICATION}).scalar()
+            if pid is not None:
+                connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+                self.happened["ended by the server"] += 1
+
+
+def _execute(command: str) -> None:
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True)  # noqa: S603 - it is the user's own
+    if done.returncode:
+        raise ConfigurationError(f"`{command}` failed with {done.returncode}: {done.stderr[-500:]}")
+
+
+def proxy_for(url: str) -> Proxy | None:
+    """Return a proxy to the server of a URL; None if the URL names no host and port."""
+    located = make_url(url)
+    port = located.port or (5432 if located.get_backend_name() == "postgresql" else None)
+    return Proxy(located.host, port) if located.host and port else None
+
+
+def through(url: str, proxy: Proxy | None) -> str:
+    """Return the URL that leads through a proxy."""
+    if proxy is None:
+        return url
+    return make_url(url).set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)

@@ -1,0 +1,85 @@
+"""What a run found, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from duerow.testing.torture.options import Options
+from duerow.testing.torture.verdict import Verdict
+
+STORIES: Final = 5
+"""How many broken promises are told."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run found.
+
+    Attributes:
+        seed: of the run: with the same one, the processes draw the same lots.
+        seconds: how long it took.
+        killed: how many processes of which kind were killed.
+        faults: what else happened, and how often.
+        messages, turns: how many messages there were, and how many turns began.
+        events: how many events of the stores were recorded and checked against the rules of the protocol.
+        summary: the same in one line, with the ledger and the history counted.
+        broken: how many promises were not kept.
+        stories: what the ledger, the history and the tables say of the first of these.
+    """
+
+    seed: int
+    seconds: float
+    killed: Mapping[str, int]
+    faults: Mapping[str, int]
+    messages: int
+    turns: int
+    events: int
+    summary: str
+    broken: int
+    stories: tuple[str, ...]
+
+    def __str__(self) -> str:
+        counted = [f"{sum(self.killed.values())} killed", *(f"{times} {fault}" for fault, times in self.faults.items())]
+        told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
+        told += f"{self.summary}; {self.events} events traced"
+        if not self.broken:
+            return f"{told}\nnothing was lost, doubled, stuck or out of order"
+        return "\n".join([told, f"{self.broken} promises were broken:", *self.stories])
+
+
+def report_on(
+    verdict: Verdict,
+    options: Options,
+    killed: Mapping[str, int],
+    faults: Mapping[str, int],
+    others: Sequence[str],
+    events: int,
+    seconds: float,
+) -> Report:
+    """Return what a verdict found.
+
+    Args:
+        verdict: on the ledger.
+        options: of the run.
+        killed: how many processes of which kind were killed in it.
+        faults: what else happened in it.
+        others: what else was broken: rules of the protocol, and processes that ended by themselves.
+        events: how many events the traces have.
+        seconds: how long it took.
+    """
+    broken = verdict.broken_promises()
+    stories = (*others, *map(verdict.story, broken[:STORIES]))
+    return Report(
+        seed=options.seed,
+        seconds=round(seconds, 1),
+        killed=dict(killed),
+        faults=dict(faults),
+        messages=len(verdict.known),
+        turns=verdict.turns_begun,
+        events=events,
+        summary=str(verdict),
+        broken=len(others) + len(broken),
+        stories=stories[:STORIES],
+    )

@@ -1,0 +1,120 @@
+"""One process of a run: started, stopped, continued and killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from duerow.testing.torture.environment import APPLICATION, OUT_OF_LUCK
+
+MOST_WORK: Final = 0.35
+"""Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
+
+LONGEST: Final = 3.0
+"""Seconds that it lives at most, if it has nothing to compute."""
+
+AFTER_A_STOP: Final = 0.1
+"""Seconds that it computes at least after it was stopped: what it does then is what the stop was for."""
+
+PAUSE: Final = 0.05
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class WorkerProcess:
+    """A process, and when it is to be killed.
+
+    Attributes:
+        process: it.
+        role: what it does: `producer`, `consumer` or `operator`.
+        kind: what kind of consumer it is.
+        ready: where it says that it has begun to.
+        work: how many seconds it is to compute from then on.
+        begun: what it had computed when it was ready, and when that was; None: it is not.
+        stopped: until when it is stopped; None: it is not.
+    """
+
+    process: Any
+    role: str
+    kind: str
+    ready: Any
+    work: float
+    begun: tuple[float, float] | None = None
+    stopped: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What to call it: by its kind if it is a consumer."""
+        return self.kind if self.role == "consumer" else self.role
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is up."""
+        now = time.monotonic()
+        if self.stopped is not None:
+            if now < self.stopped:
+                return False
+            self.go_on()
+        try:
+            computed = _computed(self.process.pid)
+        except OSError:
+            return True  # it ended by itself, which is told when it is to be killed
+        if self.begun is None and self.ready.poll():
+            self.begun = (computed, now)
+        return self.begun is not None and (computed - self.begun[0] >= self.work or now - self.begun[1] >= LONGEST)
+
+    def stop(self, seconds: float) -> None:
+        """Let it stand still for some time, as on a machine that swaps or is suspended."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        self.stopped = time.monotonic() + seconds
+
+    def go_on(self) -> None:
+        """Let it go on, for a moment at least."""
+        os.kill(self.process.pid, signal.SIGCONT)
+        self.stopped = None
+        self.work += AFTER_A_STOP
+        if self.begun is not None:
+            self.begun = (self.begun[0], time.monotonic())
+
+    def kill(self) -> bool:
+        """End it; return whether it was still alive."""
+        self.process.kill()
+        self.process.join()
+        self.ready.close()
+        return bool(self.process.exitcode == -signal.SIGKILL)
+
+
+def _computed(pid: int) -> float:
+    """Return how many seconds of a processor a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def be(log: Path, ready: Any, target: Callable[..., None], *arguments: Any) -> None:
+    """Work until killed; begin again when the database cannot be reached, as under a supervisor."""
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    os.environ["PGAPPNAME"] = APPLICATION
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
+    while True:
+        try:
+            target(*arguments, lambda: ready.send(None))
+        except OUT_OF_LUCK:
+            time.sleep(PAUSE)
+
+
+def _end_with_the_run() -> None:
+    """End this process when the run that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)

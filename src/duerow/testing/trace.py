@@ -1,0 +1,226 @@
+"""What a database did, written down: `trace_check` replays it against the rules of the protocol.
+
+    trace = Trace()
+    record(database, trace)                        # before queues are made from it
+    ...
+    assert check(trace.events) == []
+
+The library itself has no code for this: the store and the connections of the database are wrapped. Several handles, and
+several processes on one machine, can be recorded: their events have times of one clock that never goes back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from duerow import Database, Pushed, aio
+from duerow.plan import AsyncExecute, Execute, Plan
+from duerow.reservation import Receipt
+from duerow.store import Entry, Record, Refused, Reserved, Turn
+
+T = TypeVar("T")
+
+What = Literal["pushed", "handed", "popped", "extended", "settled"]
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """One thing that happened to a message.
+
+    Attributes:
+        what: `pushed`: it was created; `handed`: reserved; `popped`; `extended`; `settled`, with effect.
+        id, token: the message, and the token that it had then: as a receipt has it.
+        began, ended: before and after which moment it was not and was certainly done, in nanoseconds of the machine.
+        sure: whether its transaction was committed, as far as the caller knows; otherwise it may not have happened.
+        queue, group, key: of the message, if it was pushed, handed out or popped.
+        at: when it was handed out, by the database's clock.
+        until: the end of the lease, if it was handed out or extended.
+        how: how the turn ended, if it was settled: the name of a class in `duerow.store.writes`.
+    """
+
+    what: What
+    id: int
+    token: int
+    began: int
+    ended: int = 0
+    sure: bool = True
+    queue: str | None = None
+    group: str | None = None
+    key: str | None = None
+    at: datetime | None = None
+    until: datetime | None = None
+    how: str | None = None
+
+    def __str__(self) -> str:
+        named = (self.queue, self.group and f"group {self.group}", self.key and f"key {self.key}", self.how)
+        leased = f", lent {self.at:%H:%M:%S.%f}" if self.at else ""
+        leased += f", until {self.until:%H:%M:%S.%f}" if self.until else ""
+        more = ", ".join(one for one in named if one)
+        return (
+            f"{self.ended} {self.what} {self.id} token {self.token} ({more}{leased}){'' if self.sure else ' perhaps'}"
+        )
+
+
+class Trace:
+    """Events, in memory or in a file.
+
+    Args:
+        file: where each event is written as a line of JSON at once, so that what a killed process did stays known;
+            None: they are kept in memory.
+
+    Attributes:
+        events: what was kept in memory.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.events: list[Event] = []
+        self._file = None if file is None else file.open("ab", buffering=0)
+
+    def add(self, events: Iterable[Event], sure: bool) -> None:
+        """Add events whose transaction is over."""
+        now = time.monotonic_ns()
+        over = [msgspec.structs.replace(event, ended=now, sure=sure) for event in events]
+        if self._file is None:
+            self.events += over
+        elif over:
+            self._file.write(b"".join(msgspec.json.encode(event) + b"\n" for event in over))
+
+
+def read(files: Iterable[Path]) -> list[Event]:
+    """Return the events in files; lines that a killed process has not finished are left out."""
+    events = []
+    for file in files:
+        for line in file.read_bytes().splitlines():
+            with suppress(msgspec.DecodeError):
+                events.append(msgspec.json.decode(line, type=Event))
+    return events
+
+
+def record(database: Database | aio.Database, trace: Trace) -> None:
+    """Record what a database does from now on, for queues that are made from it after this."""
+    awaited = isinstance(database, aio.Database)
+    database.store = _RecordedStore(database.store, trace)
+    database.connections = (_RecordedAsyncConnections if awaited else _RecordedConnections)(database.connections, trace)
+
+
+_PENDING: Final[ContextVar[list[Event] | None]] = ContextVar("duerow_pending_events", default=None)
+"""The events of the transaction that is open in this thread or task; None: it is the caller's, if there is one."""
+
+
+class _RecordedStore:
+    def __init__(self, store: Any, trace: Trace) -> None:
+        self._store, self._messages = store, _RecordedMessages(store.messages, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._messages if name == "messages" else getattr(self._store, name)
+
+
+class _RecordedMessages:
+    """The part of a store that is recorded."""
+
+    def __init__(self, part: Any, trace: Trace) -> None:
+        self._part, self._trace = part, trace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)
+
+    def push(self, entries: Sequence[Entry], *args: Any, **named: Any) -> Plan[list[Pushed]]:
+        def events(pushed: list[Pushed], began: int) -> Iterator[Event]:
+            for entry, one in zip(entries, pushed, strict=False):  # there are none if it was noted as done before
+                if one.outcome == "created":
+                    yield Event("pushed", one.id, 0, began, queue=entry.queue, group=entry.group, key=entry.key)
+
+        return self._recorded(self._part.push(entries, *args, **named), events)
+
+    def reserve(self, *args: Any, **named: Any) -> Plan[Reserved]:
+        def events(reserved: Reserved, began: int) -> Iterator[Event]:
+            return (_handed("handed", one, began) for one in reserved.records)
+
+        return self._recorded(self._part.reserve(*args, **named), events)
+
+    def pop(self, *args: Any, **named: Any) -> Plan[list[Record]]:
+        def events(records: list[Record], began: int) -> Iterator[Event]:
+            return (_handed("popped", one, began) for one in records)
+
+        return self._recorded(self._part.pop(*args, **named), events)
+
+    def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
+        def events(until: dict[Receipt, datetime], began: int) -> Iterator[Event]:
+            return (Event("extended", one.id, one.token, began, until=end) for one, end in until.items())
+
+        return self._recorded(self._part.extend(receipts, lease), events)
+
+    def settle(self, turns: Sequence[Turn], *args: Any, **named: Any) -> Plan[list[Refused]]:
+        def events(refused: list[Refused], began: int) -> Iterator[Event]:
+            without = {one.receipt for one in refused}
+            for turn in turns:
+                if turn.receipt not in without:
+                    yield Event("settled", turn.receipt.id, turn.receipt.token, began, how=type(turn.end).__name__)
+
+        return self._recorded(self._part.settle(turns, *args, **named), events)
+
+    def _recorded(self, plan: Plan[T], events: Callable[[T, int], Iterator[Event]]) -> Plan[T]:
+        began = time.monotonic_ns()
+        result = yield from plan
+        pending = _PENDING.get()
+        if pending is None:
+            self._trace.add(events(result, began), sure=False)
+        else:
+            pending.extend(events(result, began))
+        return result
+
+
+def _handed(what: What, one: Record, began: int) -> Event:
+    return Event(
+        what,
+        one.id,
+        one.token + (what == "popped"),  # the row is gone as it was; a reservation would have raised its token
+        began,
+        queue=one.queue,
+        group=one.group,
+        key=one.key,
+        at=one.last_attempt_at,
+        until=one.leased_until,
+    )
+
+
+class _RecordedConnections:
+    def __init__(self, connections: Any, trace: Trace) -> None:
+        self._connections, self._trace = connections, trace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connections, name)
+
+    @contextmanager
+    def open(self) -> Iterator[Execute]:
+        with _transaction(self._trace), self._connections.open() as execute:
+            yield execute
+
+
+class _RecordedAsyncConnections(_RecordedConnections):
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[AsyncExecute]:  # type: ignore[override]
+        with _transaction(self._trace):
+            async with self._connections.open() as execute:
+                yield execute
+
+
+@contextmanager
+def _transaction(trace: Trace) -> Iterator[None]:
+    """Gather the events of a transaction, and add them when it is over."""
+    before, pending = _PENDING.get(), list[Event]()
+    _PENDING.set(pending)
+    sure = False
+    try:
+        yield
+        sure = True
+    finally:
+        _PENDING.set(before)
+        trace.add(pending, sure)

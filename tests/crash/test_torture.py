@@ -1,0 +1,138 @@
+"""A run of torture spares databases that are used, and says what it found."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import inspect
+from typer.testing import CliRunner, Result
+
+import duerow
+from duerow.cli.application import app
+from duerow.errors import ConfigurationError
+from duerow.testing import torture
+from duerow.testing.torture import tables
+from duerow.testing.torture.environment import Setting
+from duerow.testing.torture.evidence import Row
+from duerow.testing.torture.faults import Faults
+from duerow.testing.torture.ledger import Line
+from duerow.testing.torture.options import Options
+from duerow.testing.torture.report import Report, report_on
+from duerow.testing.torture.verdict import Verdict
+from duerow.testing.torture.worker_process import AFTER_A_STOP, WorkerProcess
+from tests.crash.conftest import Start
+
+FINE = report_on(Verdict([], [], []), Options(7), {}, {}, [], 0, 0.0)
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Setting:
+    return Setting(f"sqlite:///{tmp_path}/spare.db", {"prefix": tables.prefix_of(7)})
+
+
+@pytest.mark.parametrize("prefix", ["duerow_", "shop_"])
+def test_a_database_with_queues_is_refused_whatever_their_prefix(setting: Setting, prefix: str):
+    tables.check_is_free(setting)
+    duerow.connect(setting.url, migrate=True, prefix=prefix).close()
+    with pytest.raises(tables.OtherQueues, match=prefix):
+        tables.check_is_free(setting)
+    with pytest.raises(tables.OtherQueues):
+        torture.torture(setting.url, Options(kills=0))
+
+
+def test_the_tables_of_a_run_are_made_anew_dropped_and_no_reason_to_refuse(setting: Setting):
+    tables.create(setting)
+    tables.create(setting)
+    tables.check_is_free(setting)
+    assert tables.Reader(setting).rows() == []
+    tables.drop(setting)
+    assert inspect(setting.engine).get_table_names() == []
+
+
+def test_a_store_that_speaks_no_sql_is_refused():
+    with pytest.raises(ConfigurationError, match="speaks SQL"):
+        torture.torture("memory://", Options(kills=0))
+
+
+def test_a_server_that_cannot_be_reached_is_told_with_exit_code_4():
+    result = CliRunner().invoke(app, ["torture", "postgresql://127.0.0.1:1/spare"])
+    assert result.exit_code == 4
+    assert "cannot connect to the database" in result.stderr
+
+
+def tortured(monkeypatch: pytest.MonkeyPatch, report: Report, *arguments: str) -> tuple[Result, list[Any]]:
+    """What the command did, and what it called `torture` with."""
+    called: list[Any] = []
+
+    def instead(*args: Any, **_: Any) -> Report:
+        called.extend(args)
+        return report
+
+    monkeypatch.setattr(torture, "torture", instead)
+    return CliRunner().invoke(app, ["torture", "sqlite:///spare.db", *arguments]), called
+
+
+def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pytest.MonkeyPatch):
+    arguments = ["--seed", "7", "--kills", "3", "--seconds", "5", "--processes", "4", "--no-stops", "--no-cuts"]
+    result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
+    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, "true"), True]
+    assert result.exit_code == 0
+    assert "nothing was lost, doubled, stuck or out of order" in result.stdout
+
+
+def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: pytest.MonkeyPatch):
+    lost = Verdict([Line("pushing", "1.1", "mail"), Line("pushed", "1.1", "mail", 17)], [], [])
+    report = report_on(lost, Options(7), {"pop": 2}, {"cut": 1}, [], 0, 0.0)
+    result, _ = tortured(monkeypatch, report)
+    assert result.exit_code == 8
+    assert "1 promises were broken:\nmessage 17 of mail ended 0 times" in result.stdout
+    as_json, _ = tortured(monkeypatch, report, "--json")
+    assert as_json.exit_code == 8
+    told = json.loads(as_json.stdout)
+    assert (told["seed"], told["killed"], told["faults"], told["broken"]) == (7, {"pop": 2}, {"cut": 1}, 1)
+
+
+def test_a_process_that_ended_by_itself_is_a_broken_promise():
+    report = report_on(
+        Verdict([], [Row(1, "done", "new", {})], []), Options(7), {}, {}, ["a pop ended by itself"], 0, 0.0
+    )
+    assert report.broken == 1
+    assert "a pop ended by itself" in str(report)
+
+
+def test_a_stopped_process_is_spared_until_it_goes_on_for_a_moment(start: Start, processes: Any):
+    ours, theirs = processes.Pipe(duplex=False)
+    one = WorkerProcess(start(time.sleep, 60), "consumer", "pop", ours, 0.0)
+    theirs.send(None)
+    assert one.is_over
+    one.stop(60)
+    assert not one.is_over
+    one.stopped = 0.0
+    assert not one.is_over
+    assert (one.stopped, one.work) == (None, AFTER_A_STOP)
+    assert one.kill()
+
+
+def test_a_process_that_has_ended_is_over_and_was_not_killed(start: Start, processes: Any):
+    ours, _ = processes.Pipe(duplex=False)
+    process = start(os._exit, 3)
+    process.join()
+    one = WorkerProcess(process, "consumer", "pop", ours, 0.0)
+    assert one.is_over
+    assert not one.kill()
+
+
+def test_a_server_is_restarted_by_a_command_or_a_function(setting: Setting, tmp_path: Path):
+    faults = Faults(Options(), setting, None, setting.chance)
+    called: list[Callable[[], None] | None] = []
+    faults.restart(f"touch {tmp_path}/restarted")
+    faults.restart(lambda: called.append(None))
+    assert (tmp_path / "restarted").exists()
+    assert called == [None]
+    assert faults.happened["restarts"] == 2
+    with pytest.raises(ConfigurationError, match="failed with 1"):
+        faults.restart("false")
