@@ -17,7 +17,8 @@ from pathlib import Path
 
 import unasync
 
-SOURCE = Path(__file__).parent.parent / "src" / "duerow"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "duerow"
 BY_HAND = {
     ".": {
         "__init__.py",
@@ -112,8 +113,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether the files are up to date")
     check = parser.parse_args().check
     stale = 0
-    for source, target in twins():
-        wanted = generated(source, target)
+    for target, wanted in generated().items():
         found = target.read_text() if target.exists() else ""
         if wanted == found:
             continue
@@ -138,32 +138,37 @@ def twins() -> Iterator[tuple[Path, Path]]:
                 yield source, SOURCE / folder / "sync" / source.name
 
 
-def generated(source: Path, target: Path) -> str:
-    """Return the blocking twin of an awaited file."""
+def generated() -> dict[Path, str]:
+    """Return the blocking twins of all awaited files, by their paths."""
     with tempfile.TemporaryDirectory() as folder:
-        rule = unasync.Rule(str(source.parent), folder, additional_replacements=WORDS)
-        unasync.unasync_files([str(source)], [rule])
-        text = (Path(folder) / source.name).read_text()
+        copies = {target: Path(folder) / target.relative_to(SOURCE) for _, target in twins()}
+        for source, target in twins():
+            copies[target].parent.mkdir(parents=True, exist_ok=True)
+            copies[target].write_text(translated(source, Path(folder)))
+        tidy(Path(folder))
+        return {target: copy.read_text() for target, copy in copies.items()}
+
+
+def translated(source: Path, folder: Path) -> str:
+    """Return the blocking twin of an awaited file, not formatted yet."""
+    rule = unasync.Rule(str(source.parent), str(folder), additional_replacements=WORDS)
+    unasync.unasync_files([str(source)], [rule])
+    written = folder / source.name
+    text = written.read_text()
+    written.unlink()
     place = source.relative_to(SOURCE).as_posix()
     for awaited, blocking in {**PROSE, **PROSE_OF.get(place, {})}.items():
         if awaited not in text and awaited not in PROSE:
             raise SystemExit(f"{place} no longer says {awaited!r}; change PROSE_OF in tools/generate_sync.py as well")
         text = text.replace(awaited, blocking)
-    return formatted(HEADER.format(name=source.name) + text, target)
+    return HEADER.format(name=source.name) + text
 
 
-def formatted(text: str, path: Path) -> str:
-    """Return the text as ruff leaves it: imports sorted, lines broken."""
-    for command in (["check", "--quiet", "--fix-only", "--select", "I"], ["format", "--quiet"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        text = done.stdout
-    return text
+def tidy(folder: Path) -> None:
+    """Format the files in a folder as ruff formats ours: imports sorted, lines broken."""
+    settings = ["--quiet", "--no-cache", "--config", str(ROOT / "pyproject.toml"), str(folder)]
+    for command in (["check", "--fix-only", "--select", "I"], ["format"]):
+        subprocess.run([sys.executable, "-m", "ruff", *command, *settings], check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ LAST = datetime(9999, 12, 30, tzinfo=UTC)
 No message is pushed with either: due times lie between the years 1970 and 9999.
 """
 
+NEVER = datetime(9000, 1, 1, tzinfo=UTC)
+"""A due time so late that nobody is ever handed the message."""
+
 
 class Clock(Protocol):
     """Anything that tells the time as an aware UTC datetime."""

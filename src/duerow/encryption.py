@@ -84,8 +84,8 @@ class _Lock:
             return AESGCM(key).decrypt(nonce, raw[_SALT_BYTES:], bound_to).decode()
         except (InvalidTag, binascii.Error, ValueError):
             raise CodecError(
-                f"payload is not what was encrypted with key {self.id} for this message: it, its readable fields, its "
-                "kind, its key or its queue was changed since, or it is another message's",
+                f"the payload does not match what was encrypted for this message with key {self.id}. It, its readable "
+                "fields, kind, key or queue was changed, or it belongs to another message",
                 quotes=False,
             ) from None
 

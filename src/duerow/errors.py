@@ -402,8 +402,8 @@ class ResultMissing(DuerowError):
     def __init__(self, task: str, message_id: int) -> None:
         self.task, self.message_id = task, message_id
         super().__init__(
-            f"nothing is kept of task {task!r}, message {message_id}: its result has expired, its message was removed, "
-            "or there never was one"
+            f"no result is stored for task {task!r}, message {message_id}: its result has expired, its message was "
+            "removed, or there never was one"
         )
 
     def __reduce__(self) -> tuple[type[ResultMissing], tuple[str, int]]:

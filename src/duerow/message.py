@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Literal
 import msgspec
 from typing_extensions import TypeVar
 
+from duerow.clock import EPOCH
 from duerow.errors import InvalidMessage, shown
 from duerow.phrases import Argument, Hint
 
@@ -26,8 +27,10 @@ PRIORITIES: Final = range(-(1 << 15), 1 << 15)
 LIVE: Final[tuple[Status, ...]] = ("new", "error")
 ON_DUPLICATE: Final[tuple[OnDuplicate, ...]] = ("ignore", "replace", "earliest", "reject")
 
-_QUEUE_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+QUEUE_NAME: Final = r"[A-Za-z0-9_.:/-]{1,100}"
+"""What names of queues, and of schedules, look like: a regular expression for all of a name."""
+
+_QUEUE_NAME = re.compile(QUEUE_NAME)
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 _LONGEST = timedelta(days=365_000)
 _KEY_CHARACTERS, _KEY_BYTES = 255, 512
@@ -180,7 +183,7 @@ def check_moment(name: str, moment: object) -> datetime | None:
         moment = moment.astimezone(UTC)
     except OverflowError:
         moment = _LATEST + timedelta(days=1)
-    if not _EARLIEST <= moment <= _LATEST:
+    if not EPOCH <= moment <= _LATEST:
         raise InvalidMessage(
             Argument(name), f" is out of range: {moment.isoformat()}; it must lie between the years 1970 and 9999"
         )

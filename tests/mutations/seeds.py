@@ -6,7 +6,10 @@ from pathlib import Path
 
 STATEMENT_CONTEXT = "stores/sql/statements/context.py"
 PUSHING = "stores/sql/statements/push.py"
-TAKING = "stores/sql/statements/reserve.py"
+RESERVE = "stores/sql/statements/reserve.py"
+DUE_ROWS = "stores/sql/statements/due_rows.py"
+LEND = "stores/sql/statements/lend.py"
+GROUPS = "stores/sql/statements/groups.py"
 SETTLING = "stores/sql/statements/settle.py"
 SCHEDULING = "stores/sql/statements/schedules.py"
 RECALLING = "stores/sql/statements/history.py"
@@ -24,8 +27,9 @@ ENDING = "stores/sql/plans/settle.py"
 CONDITIONS = "stores/sql/conditions.py"
 JOINING = "stores/sql/plans/join.py"
 SETS = "stores/memory/join.py"
+JOIN_SETS = "store/join_sets.py"
 FLOOR = "stores/sql/claim_floor.py"
-CLAIMS = "stores/sql/plans/claims.py"
+CLAIMS = "stores/sql/plans/claim.py"
 DIALECT = "stores/sql/dialects/postgresql/dialect.py"
 ARRAYS = "stores/sql/dialects/postgresql/arrays.py"
 JSON_PATHS = "stores/sql/dialects/postgresql/json_paths.py"
@@ -83,9 +87,9 @@ SQL = [
     Mutation("the token of a turn is not tested", SETTLING, "change_owned", ", self.context.same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
-        TAKING, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
+        DUE_ROWS, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
     ),
-    Mutation("attempts are not counted", TAKING, "_lend", "else_=const(1))", "else_=const(0))"),
+    Mutation("attempts are not counted", DUE_ROWS, "_lend", "else_=const(1))", "else_=const(0))"),
     Mutation(
         "a turn that ends leaves its lease on the message",
         STATEMENT_CONTEXT, "turned", '"leased_until": null()', '"leased_until": self.message.c.leased_until',
@@ -102,12 +106,12 @@ SQL = [
     ),
     Mutation(
         "the limit of attempts is one too high",
-        TAKING, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
+        DUE_ROWS, "_lend", "columns.attempts >= attempts", "columns.attempts > attempts",
     ),
     Mutation("the highest priority goes first", LINES, "of", "queue, ()))", "queue, ()), reverse=True)"),
     Mutation(
         "of a group nobody waits for those before it",
-        TAKING, "blockers", "other, columns.id, held)", "other, const(0), held)",
+        GROUPS, "blockers", "other, columns.id, held)", "other, const(0), held)",
     ),
     Mutation(
         "the next of a group never has its turn",
@@ -115,7 +119,7 @@ SQL = [
     ),
     Mutation(
         "a pop leaves the message in the queue",
-        TAKING, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
+        RESERVE, "pop", "self.dialect.remove_picked(self.message, due, which, answer)",
         'self.dialect.change_picked(self.message, due, which, {"token": self.message.c.token + const(1)}, answer)',
     ),
     Mutation(
@@ -155,9 +159,9 @@ SQL = [
     Mutation("of a batch the first of a group waits too", STAGING, "publish", "number > const(1)", "number > const(0)"),
     Mutation(
         "a turn that was lost in a group may still be extended",
-        TAKING, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
+        GROUPS, "put_behind", "columns.token + case((unsettled, const(1)), else_=const(0))", "columns.token + const(0)",
     ),
-    Mutation("what another claim holds is read too", TAKING, "leased_range", "where(ids, its, ", "where(ids, "),
+    Mutation("what another claim holds is read too", LEND, "leased_range", "where(ids, its, ", "where(ids, "),
 ]  # fmt: skip
 
 MEMORY = [
@@ -180,7 +184,7 @@ MEMORY = [
         STEPS, "_refuse_taken_keys", " or state.holder(entry.queue, entry.key) is not None", "",
     ),
     Mutation("a released message is due now, not as before", TURNS, "end_turn", "due_at=due_at,", "due_at=now,"),
-    Mutation("a message that begins anew keeps its attempts", RECORDS, "begun_anew", "attempts=0,", ""),
+    Mutation("a message that begins anew keeps its attempts", RECORDS, "as_new", "attempts=0,", ""),
     Mutation(
         "an extension raises the token",
         STEPS, "extend", "leased_until=until)", "leased_until=until, token=record.token + 1)",
@@ -193,27 +197,27 @@ MEMORY = [
     Mutation("the version of a schedule is not tested", SCHEDULES, "change", "return False", "pass"),
     Mutation("what was kept long enough is kept for ever", STATE, "forget", "until <= now", "until < now"),
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
-    Mutation("a late part begins another set", SETS, "join", "closed_until > now", "closed_until <= now"),
-    Mutation("a set has one part too many", SETS, "join", "len(parts) >= join.limit", "len(parts) > join.limit"),
-    Mutation("a part of a set ends as one too many", SETS, "join", "return Committed(", "return join.full or dict("),
+    Mutation("a late part begins another set", JOIN_SETS, "late_end", "closed_until > now", "closed_until <= now"),
+    Mutation("a set has one part too many", JOIN_SETS, "grown", "len(parts) >= join.limit", "len(parts) > join.limit"),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return joined(", "return join.full or dict("),
 ]  # fmt: skip
 
 POSTGRESQL = [
     Mutation(
         "a claim waits for what others hold",
-        TAKING, "_first_due", "with_for_update(skip_locked=True, ", "with_for_update(",
+        DUE_ROWS, "_first_due", "with_for_update(skip_locked=True, ", "with_for_update(",
     ),
     Mutation(
         "the floor passes what others hold",
         FLOOR, "claimed", "min(oldest, newest - BEHIND)", "newest - BEHIND",
     ),
-    Mutation("the floor begins at the newest that is due", TAKING, "_oldest", "func.min(", "func.max("),
+    Mutation("the floor begins at the newest that is due", DUE_ROWS, "_oldest", "func.min(", "func.max("),
     Mutation("below the floor nobody looks", FLOOR, "start", ">= LOOK_BELOW", ">= 1e9"),
     Mutation(
         "what this process writes below the floor is not seen",
         FLOOR, "lower", "due_at < floor.due_at", "due_at > floor.due_at",
     ),
-    Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in taking.floored or ", ""),
+    Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in claim.floored or ", ""),
     Mutation(
         "a span is a thousand times as long",
         DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",

@@ -50,7 +50,7 @@ def carried_out_twice(session: SparkSession, place: Place, station: Frame, batch
     access = Access(secrets.token_hex(6), place.url, place.settings)  # executors keep what they know of a run
     desk = Desk(access, station.name, dumps((station, frame_schema(station), {"b": None})), 9)
     whole = batch.ranges(1) * COPIES
-    told = write.FrameWriting(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
+    told = write.FrameWriteJob(desk, "batch", frozenset({"_id", "payload"}), None, packed(batch))
     columns = [name if name in ("_id", "payload") else f"CAST(NULL AS STRING) AS {name}" for name in COLUMNS]
     read = session.range(0, COPIES, 1, COPIES).mapInArrow(read_task(desk, batch.claim, whole), reading.SCHEMA)
     read.persist().count()  # so that each has read all before one writes
@@ -157,7 +157,7 @@ def test_when_the_answer_to_a_settlement_is_lost_nothing_is_done_again_and_nothi
         station = Frame("b", print, "c", rowwise=True)
         batch = leased(db, station)
         reached = losing(db, "settle: committed")
-        told = write.FrameWriting(
+        told = write.FrameWriteJob(
             Desk(Access("r", "", {}), "b", b"", 9), "x", frozenset({"_id"}), SCHEMA, packed(batch)
         )
         by_row = write.BatchWriter(station, db, {"c": None}, 9).row_by_row(map(unset, rows(ids)), told)
@@ -174,7 +174,7 @@ def test_a_batch_whose_publication_breaks_is_published_once(place: Place, point:
         reached = losing(db, point, LOST if point.endswith("committed") else StoreUnavailable("gone"))
         job = FrameJob(SparkRun(Pipeline("p", [station], outputs=["b"]), None, db, Access("r", "", {}), 1, 1), station)  # type: ignore[arg-type]
         batch = leased(db, station)
-        told = write.FrameWriting(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
+        told = write.FrameWriteJob(Desk(Access("r", "", {}), "a", b"", 9), "x", frozenset({"_id", "payload"}), SCHEMA)
         staged = write.BatchWriter(station, db, {"b": None}, 9).staged(map(unset, rows([*batch.ids])), told)
         job._publish([staged], batch, "x")
         assert reached.count("publish: before") == 2

@@ -93,7 +93,7 @@ def running(db: duerow.Database, monkeypatch: pytest.MonkeyPatch, until: Any = N
             reservation.commit()
 
     monkeypatch.setattr(MessageJob, "round", round)
-    monkeypatch.setattr(driver_sleep, "POLL_WOKEN", hours(1))
+    monkeypatch.setattr(driver_sleep, "poll_interval", lambda woken: hours(1))
     monkeypatch.setattr(driver_sleep.Interval, "next", lambda interval, most: most)
     stop, slept = threading.Event(), threading.Event()
     sleep = driver_sleep.DriverSleep.sleep

@@ -32,7 +32,7 @@ from duerow.spark.frames import BatchFailed, FrameJob
 from duerow.spark.jobs import SparkRun
 from duerow.spark.read import BatchReader, Desk
 from duerow.spark.task import Access
-from duerow.spark.write import BatchWriter, FrameWriting, Written, packed
+from duerow.spark.write import BatchWriter, FrameWriteJob, Written, packed
 from duerow.store import Committed, Record, Turn
 from duerow.testing.clock import MovableClock, minutes
 from duerow.testing.conformance.fixtures import Place
@@ -65,9 +65,9 @@ def rows(ids: list[int], **more: Any) -> list[Row]:
     return [msgspec.structs.replace(row, **more) for row in each]
 
 
-def writing(batch: Batch, name: str = "batch") -> FrameWriting:
+def writing(batch: Batch, name: str = "batch") -> FrameWriteJob:
     desk = Desk(Access("r", "", {}), "a", b"", 9)
-    return FrameWriting(desk, name, frozenset({"_id", "payload"}), SCHEMA, packed(batch))
+    return FrameWriteJob(desk, name, frozenset({"_id", "payload"}), SCHEMA, packed(batch))
 
 
 def unset(row: Row) -> Row:

@@ -121,7 +121,7 @@ def test_a_loop_through_a_frame_ends_at_max_hops_with_the_reason(
     spark.run(Pipeline("p", [station], outputs=["b"], max_hops=2), place.url, session, **place.settings)
     (dead,) = db.queue("a").find()
     assert (dead.status, dead.headers["hops"]) == ("dead", 2)
-    assert "moved 2 times already, and its pipeline has max_hops=2" in str(dead.last_error)
+    assert "already moved 2 times, and its pipeline has max_hops=2" in str(dead.last_error)
 
 
 def kept(frame: DataFrame) -> DataFrame:

@@ -23,9 +23,9 @@ from duerow import Draft
 from duerow.errors import ConfigurationError, InvalidMessage, InvalidOutcome, StoreUnavailable
 from duerow.reservation import Receipt
 from duerow.spark import sink, streams
-from duerow.spark.settle import Settled, StreamSettling
+from duerow.spark.settle import Settled, StreamSettleWriter
 from duerow.spark.source import schema
-from duerow.spark.streams import Heart, StreamPushing, StreamReader, ranges, stream_writer
+from duerow.spark.streams import Heart, StreamPushWriter, StreamReader, ranges, stream_writer
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.contents import everything, payloads
 from tests.spark.finished import finish
@@ -57,9 +57,9 @@ def read(source: StreamReader, start: dict[str, Any], end: dict[str, Any]) -> li
     return [row for part in source.partitions(start, end) for batch in source.read(part) for row in batch.to_pylist()]
 
 
-def to(place: Place, columns: str, **more: Any) -> StreamSettling:
+def to(place: Place, columns: str, **more: Any) -> StreamSettleWriter:
     made = stream_writer(options_of(place, queue="orders", **more), StructType.fromDDL(columns))
-    assert isinstance(made, StreamSettling)
+    assert isinstance(made, StreamSettleWriter)
     return made
 
 
@@ -274,7 +274,7 @@ def test_a_batch_that_is_repeated_with_other_rows_is_the_first_one(
 ) -> None:
     def batch_of(query: str, number: int, *found: int) -> None:
         pushing = stream_writer(options_of(place, queue="lines"), StructType.fromDDL("payload string"))
-        assert isinstance(pushing, StreamPushing)
+        assert isinstance(pushing, StreamPushWriter)
         said = []
         for partition, n in enumerate(found):
             monkeypatch.setattr(sink, "place", lambda partition=partition: sink.Place(partition, 1, query))

@@ -42,7 +42,9 @@ def test_messages_of_unknown_kinds_are_left_as_they_were_and_do_not_keep_a_run_f
     assert sorted(message.payload["n"] for message in db.queue("b").find()) == [*range(40)]
     assert (tallies["a"].settled, tallies["a"].left, tallies["a"].buried) == (40, 2, 0)
     [told] = [one for one in caplog.records if one.name == "duerow.queue"]
-    assert "2 messages of a are left, of kinds that this consumer does not know: 'Invoice'" in told.getMessage()
+    assert (
+        "2 messages of a were skipped because this consumer does not know their kinds: 'Invoice'" in told.getMessage()
+    )
     assert [reason.code for reason in db.queue("a").why(odd[0])] == ["unknown-kind"]
     assert spark.run(pipeline, place.url, session, until="idle", **place.settings)["a"].left == 2
 

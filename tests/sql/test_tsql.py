@@ -149,7 +149,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_a_statement_would_be_noticed(mistake: str) -> None:
-    text = TEXTS["reserve/promote_next"]
+    text = TEXTS["groups/promote_next"]
     replaced = MISTAKES[mistake]
     for old, new in zip(replaced[::2], replaced[1::2], strict=True):
         assert old in text

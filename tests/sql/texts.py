@@ -219,8 +219,8 @@ def statements(those: Statements) -> dict[str, Statement]:
     )
     found["scan"] = of.scan(("queues", "statuses"), where)
     found["scan-descending"] = of.scan(("descending",), None, ("id",))
-    found["scan_past"] = of.scan_past(("queues",), about)
-    found["scan_past-descending"] = of.scan_past(("descending",), None, ("id",))
+    found["scan_history"] = of.scan_history(("queues",), about)
+    found["scan_history-descending"] = of.scan_history(("descending",), None, ("id",))
     found["history_rows-ends"] = of.history_rows(HistoryQuery("q", id=7, ends=True, oldest_first=True))
     return found
 

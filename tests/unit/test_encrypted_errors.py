@@ -13,7 +13,7 @@ import pytest
 import duerow
 from duerow.encryption import Encryption
 from duerow.errors import CodecError
-from duerow.payload.encoding import said_of
+from duerow.payload.encoding import shown_failure
 from duerow.settlement import failure
 from duerow.testing.contents import everything
 
@@ -74,4 +74,4 @@ def test_a_pushed_misfit_is_raised_without_the_payload_which_the_detail_has() ->
 def test_an_error_of_another_process_is_said_by_its_type_alone() -> None:
     error = ValueError(SECRET)
     error.duerow_failure = failure(KeyError(SECRET))  # type: ignore[attr-defined]
-    assert said_of(error, quiet=True).message == "KeyError"
+    assert shown_failure(error, quiet=True).message == "KeyError"

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 import duerow
+import duerow.queue
 import duerow.spark
 from duerow.errors import DuerowError
 
@@ -25,7 +26,7 @@ def read_by_type_checkers(module: ModuleType) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("module", [duerow, duerow.spark])
+@pytest.mark.parametrize("module", [duerow, duerow.queue, duerow.spark])
 def test_what_type_checkers_read_is_what_is_there(module: ModuleType) -> None:
     known = read_by_type_checkers(module)
     assert set(known) == set(module.__all__)
@@ -38,7 +39,7 @@ def test_what_type_checkers_read_is_what_is_there(module: ModuleType) -> None:
 def test_a_module_is_there_as_well_and_a_name_that_is_not_says_so() -> None:
     assert duerow.errors.DuerowError is DuerowError
     assert duerow.retry.limited is duerow.limited  # type: ignore[attr-defined]
-    for module in (duerow, duerow.spark):
+    for module in (duerow, duerow.queue, duerow.spark):
         with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'conect'"):
             module.conect  # noqa: B018
 

@@ -36,10 +36,13 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 )
 """From the bottom to the top. Rooms of one row may import each other; what is above imports what is below."""
 
-FRONT_DOORS = {"duerow", "duerow.__main__", "duerow.entity", "duerow.web", "duerow.contrib.django"}
+FRONT_DOORS = {"duerow", "duerow.__main__", "duerow.entity", "duerow.queue", "duerow.web", "duerow.contrib.django"}
 """What shows users names from any room."""
 
 FACES = {"aio", "sync"}
+
+MOST_BASES = 10
+"""Those of a queue, each of which is one page of its methods."""
 
 FOUND_BY_NAME = {"Command", "Migration"}
 """Classes that Django finds by their names, so that they cannot have others."""
@@ -72,7 +75,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def room_of(module: str) -> str:
-    return module.split(".")[1]
+    return module.partition(".")[2].partition(".")[0]
 
 
 def test_every_module_is_in_a_room_that_has_its_place_in_the_order() -> None:
@@ -95,6 +98,16 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_the_faces_do_not_import_each_other() -> None:
     crossing = [(name, other) for name, others in imports().items() for other in others if faces(name, other)]
+    assert crossing == []
+
+
+def test_a_store_imports_neither_rules_of_queues_nor_workers() -> None:
+    crossing = [
+        (name, other)
+        for name, others in imports().items()
+        for other in others
+        if room_of(name) == "stores" and room_of(other) in {"queue", "worker"}
+    ]
     assert crossing == []
 
 
@@ -128,13 +141,25 @@ def circles_of(imports: dict[str, set[str]]) -> list[set[str]]:
 
 def test_no_two_classes_have_the_same_name_but_twins_of_the_two_faces() -> None:
     found: dict[str, set[str]] = defaultdict(set)
-    for module, path in MODULES.items():
-        if module in FRONT_DOORS or room_of(module) == "testing":
-            continue
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in FOUND_BY_NAME:
-                found[node.name].add(face_apart(module))
+    for module, name, _ in classes():
+        if module not in FRONT_DOORS and room_of(module) != "testing" and name not in FOUND_BY_NAME:
+            found[name].add(face_apart(module))
     assert {name: sorted(modules) for name, modules in found.items() if len(modules) > 1} == {}
+
+
+def test_no_class_is_made_of_more_bases_than_a_reader_holds_in_mind() -> None:
+    assert [(module, name) for module, name, bases in classes() if bases > MOST_BASES] == []
+
+
+@cache
+def classes() -> list[tuple[str, str, int]]:
+    """Return the public classes of each module: their modules, names, and numbers of bases."""
+    return [
+        (module, node.name, len(node.bases))
+        for module, path in MODULES.items()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
 
 
 def face_apart(module: str) -> str:

@@ -20,6 +20,8 @@ PASSWORD = "correct horse"
 TOKEN = "duerow_token-of-the-shop"
 HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)  # as cheap as it can be
 
+QUEUES = "/api/v1/queues"
+
 Opened = Callable[..., httpx.AsyncClient]
 
 
@@ -104,3 +106,8 @@ def as_shop() -> dict[str, str]:
 def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests of tests go nowhere else."""
     monkeypatch.setenv("NO_PROXY", "*")
+
+
+def push_to(queue: str) -> tuple[str, dict[str, Any]]:
+    """The path and the body of a request that pushes."""
+    return f"{QUEUES}/{queue}/messages", {"messages": [{"payload": 1}], "create": True}

@@ -55,7 +55,7 @@ def test_without_users_it_serves_this_machine_alone_and_says_so(url: str):
     with running("--db", url) as (address, process):
         assert address.startswith("http://127.0.0.1:")
         assert process.stderr is not None
-        assert "answers this machine alone" in process.stderr.readline()
+        assert "only this machine can connect" in process.stderr.readline()
         found = httpx.get(f"{address}api/v1/queues", timeout=60)
         assert (found.status_code, found.json()) == (200, {"queues": ["mail"]})
         assert "server" not in found.headers

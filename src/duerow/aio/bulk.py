@@ -11,7 +11,6 @@ from duerow.aio.reserve import Reservations
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
 from duerow.queue import edits
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.store import (
     Entry,
@@ -26,6 +25,7 @@ from duerow.store import (
     Retention,
     Turn,
 )
+from duerow.store.consumer_id import new_claim
 
 PIECE: Final = 5_000
 """How many messages one transaction reserves, so that a large claim does not hold its locks for long."""

@@ -9,8 +9,8 @@ from typing import Any
 from duerow.aio.executor import Executor
 from duerow.aio.queue import Queue
 from duerow.message import Draft
-from duerow.queue.consumer_id import new_claim
 from duerow.retry import fixed
+from duerow.store.consumer_id import new_claim
 from duerow.worker.cluster_limit import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue
 from duerow.worker.rate_limit import ENTRIES, NoteBegun
 from duerow.worker.run import Run

@@ -98,12 +98,12 @@ async def copy(
         QueueDraining: the target's queue accepts no new messages. Nothing was changed.
         InvalidMessage: a name or the time is out of bounds. Nothing was changed.
     """
-    work = _Copying(source, target)
+    work = _CopyRun(source, target)
     await work.prepare(queue, to, move, history, dead_letters, keep_settings, beside, name)
     return await work.run()
 
 
-class _Copying(CopyChecks):
+class _CopyRun(CopyChecks):
     """One copy in progress."""
 
     # Before anything changes.

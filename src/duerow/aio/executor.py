@@ -12,7 +12,7 @@ from duerow.aio.offload import Transaction
 from duerow.backoff import Delays
 from duerow.clock import Clock, HostClock
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused
-from duerow.payload.encoding import Sealing, check_sealing
+from duerow.payload.encoding import Cipher, check_sealing
 from duerow.plan import Plan
 from duerow.queue.dead_letter_targets import DeadLetterTargets
 from duerow.queue.definition import Definition, readable
@@ -49,7 +49,7 @@ class Executor:
         store: Store,
         connections: AsyncConnections,
         clock: Clock | None = None,
-        encryption: Sealing | None = None,
+        encryption: Cipher | None = None,
     ) -> None:
         self._may_consume = False
         self.store = store

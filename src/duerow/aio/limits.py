@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from duerow.aio.executor import Executor
 from duerow.aio.handle import P, QueueHandle
 from duerow.aio.own_messages import OwnMessages
+from duerow.clock import NEVER
 from duerow.queue import limits
-from duerow.queue.limits import LIMITS, NEVER, NONE, RunLimits
+from duerow.queue.limits import LIMITS, NONE, RunLimits
 from duerow.worker.budget import Rate
 
 

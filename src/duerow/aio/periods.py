@@ -10,8 +10,8 @@ from duerow.aio.executor import Executor
 from duerow.aio.handle import P, QueueHandle
 from duerow.aio.own_messages import OwnMessages
 from duerow.queue import periods
+from duerow.queue.counts import CAP
 from duerow.queue.periods import CHARTS, FRESH, KEPT, PERIOD, Period
-from duerow.queue.stats import CAP
 
 
 class PeriodsOfQueue(QueueHandle[P]):

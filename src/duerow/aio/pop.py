@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from duerow.aio.handle import P
 from duerow.aio.reserve import Reservations
@@ -12,9 +12,7 @@ from duerow.errors import CodecError, ConfigurationError
 from duerow.message import Message, check_span
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits, mapping
-
-POLL_WOKEN: Final = timedelta(seconds=5)
-POLL_ALONE: Final = timedelta(seconds=1)
+from duerow.queue.poll import poll_interval
 
 
 class Pops(Reservations[P]):
@@ -72,7 +70,7 @@ class Pops(Reservations[P]):
 
     async def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
-        poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
+        poll = poll_interval(self._store.capabilities.wakes_consumers)
         listener = await self.database.connections.listen([self.name])
         try:
             while (left := deadline - time.monotonic()) > 0:

@@ -18,9 +18,9 @@ from duerow.errors import CodecError, KeyMissing, NotSupported, StoreUnavailable
 from duerow.message import Message
 from duerow.payload.encoding import sealed_of
 from duerow.queue import edits, mapping
-from duerow.queue.consumer_id import check_consumer, new_claim
 from duerow.settlement import Bury, Release, Settlement
 from duerow.store import Record
+from duerow.store.consumer_id import check_consumer, new_claim
 
 LOG: Final = logging.getLogger("duerow.queue")
 
@@ -128,7 +128,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             if isinstance(settlement, Bury) and reservation.receipt not in refused:
                 self._tell_buried(message.id, message.key, message.attempts, str(settlement.reason))
         if any(reservation.message.kind not in self._known for reservation, _ in unreadable):
-            await self._meet_unknown()
+            await self._found_unknown()
 
     @asynccontextmanager
     async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message[P] | None]:

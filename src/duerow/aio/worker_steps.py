@@ -16,11 +16,11 @@ from duerow.aio.reservation import Reservation
 from duerow.aio.several_queues import SeveralQueues
 from duerow.errors import DuerowError, LeaseLost, MessageGone, StoreUnavailable
 from duerow.message import Draft
-from duerow.queue.consumer_id import consumer_name, new_claim
 from duerow.queue.limits import RunLimits
 from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
 from duerow.store import Query, Refused
+from duerow.store.consumer_id import consumer_name, new_claim
 from duerow.worker.cancellation import FindLost
 from duerow.worker.fetcher import NextDue, Reserve
 from duerow.worker.lease_keeper import Extend, WriteProgress

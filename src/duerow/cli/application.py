@@ -60,7 +60,9 @@ def main(
     ] = False,
     by: Annotated[
         str | None,
-        typer.Option(envvar="DUEROW_BY", metavar="NAME", help="In whose name to change something; default: yours."),
+        typer.Option(
+            envvar="DUEROW_BY", metavar="NAME", help="The name recorded for changes; default: your user name."
+        ),
     ] = None,
 ) -> None:
     """Read the options that come before a command."""

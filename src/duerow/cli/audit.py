@@ -62,7 +62,7 @@ def audit(
         str | None, typer.Option(metavar="TIME", help="Only what was done since then: 2026-03-01T12:00:00Z.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most, the latest first.")] = 20,
-    export: Annotated[bool, typer.Option("--export", help="Print all of them, an object of JSON a line.")] = False,
+    export: Annotated[bool, typer.Option("--export", help="Print all of them, one JSON object per line.")] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,

@@ -194,7 +194,10 @@ def cancel(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel live messages, also those that consumers work on: their handlers learn it at the next heartbeat."""
+    """Cancel live messages, including those being handled.
+
+    Their handlers are told at once where the database allows it, otherwise at the next heartbeat.
+    """
     chosen = Chosen(url, prefix, schema, name, id, key, where, dry_run, as_json)
     chosen.change("cancelled", Queue.cancel, {})
 

@@ -71,14 +71,16 @@ def dashboard(
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="N", help="The port; 0: any free one.")] = PORT,
     users: Annotated[
         Path | None,
-        typer.Option("--users", envvar="DUEROW_USERS", metavar="FILE", help="A file of accounts; then all log in."),
+        typer.Option(
+            "--users", envvar="DUEROW_USERS", metavar="FILE", help="The accounts file; everyone must then log in."
+        ),
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy that names its users in a header; may be repeated."),
+        typer.Option(metavar="ADDRESS", help="A proxy that passes the user's name in a header; may be repeated."),
     ] = None,
     proxy_header: Annotated[
-        str, typer.Option(metavar="NAME", help="The header in which the proxy names a user.")
+        str, typer.Option(metavar="NAME", help="The header in which the proxy passes the user's name.")
     ] = "X-Forwarded-User",
     proxy_role: Annotated[
         list[str] | None,
@@ -90,7 +92,7 @@ def dashboard(
         typer.Option(metavar="MODULE:FUNCTION", help="Returns what people may see of a queue's payload."),
     ] = None,
     known_as: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A name under which it is reached; may be repeated.")
+        list[str] | None, typer.Option(metavar="HOST", help="A host name to accept; may be repeated.")
     ] = None,
     root_path: Annotated[str, typer.Option(metavar="PATH", help="The path that a proxy removes from requests.")] = "",
     certificate: Annotated[
@@ -105,14 +107,14 @@ def dashboard(
         return
     require_packages()
     if not url:
-        raise ConfigurationError("say in which database the queues are: --db URL, or DUEROW_URL in the environment")
+        raise ConfigurationError("name the database: --db URL, or DUEROW_URL in the environment")
     from duerow.web import TrustedProxy
     from duerow.web.security.proxy import is_loopback
 
     if users is None and not proxy and not (is_loopback(host) or host == "localhost"):
         raise ConfigurationError(
-            f"without users it serves this machine alone, and --host {host} is for others as well: say --users FILE "
-            "(`duerow dashboard user add` makes it), or --proxy ADDRESS if a proxy has its users log in"
+            f"Without accounts, the dashboard can only serve this machine, but --host {host} is reachable by others. "
+            "Pass --users FILE (`duerow dashboard user add` makes it), or --proxy ADDRESS if a proxy logs its users in"
         )
     options: dict[str, Any] = {
         "users": users,
@@ -191,9 +193,11 @@ def told(listening: socket.socket, options: Mapping[str, Any], https: bool) -> l
     scheme = "https" if https else "http"
     lines = [f"serving {scheme}://{f'[{host}]' if ':' in host else host}:{port}{options['root_path']}/"]
     if options["users"] is None and options["proxy"] is None:
-        lines.append("nobody has to log in, so it answers this machine alone; --users FILE has people log in")
+        lines.append("No login is required, so only this machine can connect. Use --users FILE to require a login.")
     elif scheme == "http" and not is_loopback(host):
-        lines.append("passwords and tokens cross the network in clear text: put HTTPS before it, or say --certificate")
+        lines.append(
+            "passwords and tokens cross the network in clear text: put an HTTPS proxy in front, or pass --certificate"
+        )
     return lines
 
 

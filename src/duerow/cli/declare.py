@@ -1,4 +1,4 @@
-"""The command that stores what a program says of its queues."""
+"""The command that stores a program's queue settings."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ def doctor(
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="How long a transaction may be open, or a message due with nobody to take it, before it counts.",
+            help="How long a transaction may be open, or a message may be due without a consumer, before it is "
+            "reported.",
         ),
     ] = PATIENCE.total_seconds(),
     prefix: Prefix = PREFIX,

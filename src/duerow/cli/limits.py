@@ -58,12 +58,12 @@ def limit(
             pair = None if wanted.rate is None else (wanted.rate, wanted.rate_span)
             queue.limit(concurrency=concurrency, cluster_concurrency=cluster_concurrency, rate=pair)
     if as_json:
-        print_json({"queue": name, **said_of(wanted)})
+        print_json({"queue": name, **fields_of(wanted)})
     else:
         tell(f"{name}: {text_of(wanted)}")
 
 
-def said_of(limits: RunLimits) -> dict[str, float | None]:
+def fields_of(limits: RunLimits) -> dict[str, float | None]:
     """Return limits for programs; the span of the rate in seconds."""
     per = None if limits.rate is None else limits.rate_span.total_seconds()
     names = ("concurrency", "cluster_concurrency", "rate")

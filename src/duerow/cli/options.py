@@ -14,7 +14,7 @@ from duerow.cli.completion import queue_names
 from duerow.cli.failures import Missing
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Message
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.store import Settings, find_backend
 from duerow.sync.database import Database, connect
 from duerow.sync.queue import Queue
@@ -87,7 +87,7 @@ def read_timeout() -> timedelta | None:
         ) from error
 
 
-def encryption() -> Sealing | None:
+def encryption() -> Cipher | None:
     """Return the encryption with the keys of the environment; None if it has none. Raises as `connected` does."""
     keys = os.environ.get(KEYS, "").replace(",", " ").split()
     if not keys:

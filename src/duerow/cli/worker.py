@@ -22,14 +22,14 @@ from duerow import aio
 from duerow.cli.options import PREFIX, AsJson, MaybeUrl, Prefix, Schema, connected, encryption, span
 from duerow.cli.output import printable
 from duerow.cli.reload import run_again, without_reload
-from duerow.cli.workers import TASKS, Until, application, handle_of, like, run_all, worker_of
+from duerow.cli.workers import TASKS, application, handle_of, like, run_all, worker_of
 from duerow.errors import ConfigurationError, shown
 from duerow.sync.directory import nearest
 from duerow.telemetry.liveness import reported, reporters_of
 from duerow.telemetry.log import JsonFormatter
 from duerow.telemetry.probes import prepare, probed
 from duerow.telemetry.startup import start
-from duerow.worker.run import is_async
+from duerow.worker.run import Until, is_async
 
 LEFT: Final = 3
 """The exit code of a run that left messages of kinds that it does not know."""
@@ -86,7 +86,7 @@ def work(
         float | None, typer.Option(metavar="SECONDS", min=0.001, help="How long a handler may take.")
     ] = None,
     until: Annotated[
-        Literal["idle", "empty"] | None,
+        Until,
         typer.Option(help="End when nothing is due (idle) or nothing will become due (empty). Default: at SIGTERM."),
     ] = None,
     prefix: Prefix = PREFIX,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from duerow import aio
 from duerow.aio.database import Database as AwaitedDatabase
@@ -22,6 +22,7 @@ from duerow.sync.queue import Queue
 from duerow.sync.stations import PipelineWorker
 from duerow.sync.tasks import Tasks
 from duerow.sync.worker import Worker
+from duerow.worker.run import Until
 from duerow.worker.several_queues import Entities
 from duerow.worker.signals import signals_of_thread, stopped_in_loop_by
 
@@ -29,8 +30,6 @@ AWAITED: Final = (aio.Worker, AwaitedPipelineWorker)
 WORKERS: Final = (Worker, PipelineWorker, *AWAITED)
 QUEUES: Final = (Queue, AwaitedQueue)
 TASKS: Final = (Tasks, AwaitedTasks)
-
-Until = Literal["idle", "empty"] | None
 
 
 async def application(found: Any, name: str, options: Mapping[str, Any]) -> list[Any]:

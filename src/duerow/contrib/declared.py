@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 from duerow.errors import ConfigurationError
 from duerow.message import check_queue_name
-from duerow.queue.handler import HandledBy
-
-F = TypeVar("F", bound=Callable[..., Any])
+from duerow.queue.handler import HandledBy, TakesHandler
 
 
 @dataclass(eq=False)
-class DeclaredQueue:
+class DeclaredQueue(TakesHandler):
     """A queue by its name, with its settings and its handler.
 
     Attributes:
@@ -29,24 +27,6 @@ class DeclaredQueue:
 
     def __post_init__(self) -> None:
         check_queue_name(self.name)
-
-    @overload
-    def handler(self, function: F, /) -> F: ...
-    @overload
-    def handler(self, /, **options: Any) -> Callable[[F], F]: ...
-    def handler(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
-        """Register the function that handles the queue's messages: `@mail.handler`, or `@mail.handler(concurrency=8)`.
-
-        Args:
-            function: called with each message, as a `Worker` does.
-            options: other options of the worker; see `duerow.Worker`.
-        """
-
-        def note(handler: F) -> F:
-            self.handled_by = HandledBy(handler, options)
-            return handler
-
-        return note if function is None else note(function)
 
 
 Q = TypeVar("Q", bound=DeclaredQueue)

@@ -84,14 +84,18 @@ def round_trip(patient: Patient) -> Work:
         turns = [Turn(Receipt(one.id, one.token), Committed()) for one in reserved.records]
         yield lambda: store.messages.settle(turns)
     except DuerowError as error:  # if the database is away rather than read-only, the next check tells
-        what, todo = f"cannot {step}: {error}", "Grant the rights that `duerow sql --roles` prints, if that is meant"
+        what = f"cannot {step}: {error}"
+        todo = "Grant the rights that `duerow sql --roles` prints, if this user should have them"
         if isinstance(error, StoreUnavailable):
             todo = "Connect to a server that accepts writes"
         found.append(Finding(f"cannot-{step}", "warning", what, QUEUE, todo))
     finally:
         yield from _tidied(store)
     if not heard:
-        what = f"a push was not heard of within {HEARD_WITHIN:.0f} s: idle workers notice messages only when they poll"
+        what = (
+            f"no notification of a push arrived within {HEARD_WITHIN:.0f} s: idle workers notice messages only when "
+            "they poll"
+        )
         todo = (
             "Give workers a direct connection: a pooler in transaction mode drops notifications; or a driver that "
             "hears them, or a shorter poll="

@@ -85,7 +85,7 @@ def _tried(name: str, work: Work) -> Work:
     except StoreUnavailable:
         raise
     except DuerowError as error:
-        todo = "Run it as a user with more rights, or look yourself"
+        todo = "Run it as a user with more rights, or check it by hand"
         return [Finding("not-checked", "note", f"this could not be checked: {error}", name, todo)]
 
 

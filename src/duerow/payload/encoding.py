@@ -88,7 +88,7 @@ class PayloadReader(Protocol):
 
 
 @runtime_checkable
-class Sealing(Protocol):
+class Cipher(Protocol):
     """Encrypts and decrypts encoded payloads: see `duerow.encryption`."""
 
     refuse_clear_text: bool
@@ -123,7 +123,7 @@ class Payloads:
         sealing: encrypts the payloads of its database; None: they are not encrypted.
     """
 
-    def __init__(self, queue: str = "", declared: PayloadTypes | None = None, sealing: Sealing | None = None) -> None:
+    def __init__(self, queue: str = "", declared: PayloadTypes | None = None, sealing: Cipher | None = None) -> None:
         self._queue, self._declared, self._sealing = queue, declared, sealing
         self._encode = codec.encode if declared is None else declared.encode
         self._read = codec.decode if declared is None else declared.decode
@@ -248,7 +248,7 @@ class Payloads:
             self._check_clear(self._sealing, stored)
         return Encoded(stored.kind, stored.payload)
 
-    def _check_clear(self, sealing: Sealing, stored: Stored) -> None:
+    def _check_clear(self, sealing: Cipher, stored: Stored) -> None:
         """Raise CodecError if a payload was encrypted with one of the keys, and is called one in clear text."""
         try:
             sealing.open(home(stored.queue, stored.key, stored.headers), f"{stored.kind}{SEALED}", stored.payload)
@@ -286,7 +286,7 @@ class Payloads:
 
     def said(self, error: BaseException | Failure | str | None) -> Failure:
         """Return the part of an error that anyone may read."""
-        return said_of(error, self.quiet)
+        return shown_failure(error, self.quiet)
 
     def failure(self, text: str | None, headers: Mapping[str, Scalar] = {}, /) -> Failure | None:
         """Return why a message failed, decrypted if the key is here; for a dead letter, why it was given up."""
@@ -321,7 +321,7 @@ class Payloads:
 class _Elsewhere(Payloads):
     """Payloads for queues that are known only by name."""
 
-    def __init__(self, sealing: Sealing | None) -> None:
+    def __init__(self, sealing: Cipher | None) -> None:
         super().__init__(sealing=sealing)
         self._encode = types.encode
 
@@ -367,20 +367,20 @@ def sealed_of(stored: Stored) -> Encoded | None:
     return Encoded(stored.kind, stored.payload) if str(stored.kind).endswith(SEALED) else None
 
 
-def is_quiet(sealing: Sealing | None) -> bool:
+def is_quiet(sealing: Cipher | None) -> bool:
     """Return whether errors and logs must not quote payloads."""
     return sealing is not None and not sealing.clear_errors
 
 
-def said_of(error: BaseException | Failure | str | None, quiet: bool) -> Failure:
+def shown_failure(error: BaseException | Failure | str | None, quiet: bool) -> Failure:
     """Return what may be shown of an error: only its types and where it was raised if payloads must not be quoted."""
     described = outline(error) if quiet else failure(error)
     return Failure("Error", "no reason given") if described is None else described
 
 
-def check_sealing(sealing: object) -> Sealing | None:
+def check_sealing(sealing: object) -> Cipher | None:
     """Return the object that encrypts payloads, or None; raise ConfigurationError if it cannot encrypt."""
-    if sealing is None or isinstance(sealing, Sealing):
+    if sealing is None or isinstance(sealing, Cipher):
         return sealing
     raise ConfigurationError(
         f"encryption takes an Encryption with keys, not {type(sealing).__name__}: write encryption=Encryption([key])"

@@ -21,7 +21,7 @@ from duerow.conditions.fields import Path, path_text
 from duerow.errors import ConfigurationError, InvalidCondition, InvalidOutcome, shown
 from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
-from duerow.payload.encoding import SETS, Payloads, Sealing
+from duerow.payload.encoding import SETS, Cipher, Payloads
 from duerow.payload.types import Declared
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
@@ -186,7 +186,7 @@ class Join(Station):
         whole = whole if self.count is None else f", {self.count} parts"
         return msgspec.structs.replace(super().node(), note=f"{by}{whole}, within {self.within}")
 
-    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Return the settlement that adds the message to a set; the function is not called."""
         correlation = self._correlation(message)
         return Gather(
@@ -247,7 +247,7 @@ class Merging(Station):
         """The only way on."""
         return {"": self.join.to}
 
-    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Close a set that is due, or make one message from the parts of a complete set."""
         parts = messages_of(message.payload, Payloads(self.join.name, self._declared, sealing))
         if parts is None:

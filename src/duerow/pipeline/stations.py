@@ -21,7 +21,7 @@ from duerow.lineage import made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payload import types
 from duerow.payload.codec import Encoded
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.payload.types import Upgrades
 from duerow.pipeline.graph import Node
 from duerow.pipeline.host import Queues
@@ -175,7 +175,7 @@ class Station(ABC):
         called = f"{named.__module__}.{named.__qualname__}"
         return Node(self.name, type(self).__name__.lower(), dict(self.ways), called, rate)
 
-    def settlement(self, message: Message, max_hops: int, sealing: Sealing | None = None) -> Settlement:
+    def settlement(self, message: Message, max_hops: int, sealing: Cipher | None = None) -> Settlement:
         """Call the function for a message, and return how its turn ends.
 
         If the function fails, or returns something invalid, that is a failed attempt of this message, and the retry
@@ -200,7 +200,7 @@ class Station(ABC):
         except Exception:  # a policy is user code
             return decide(message, outcome, DEFAULT)
 
-    def turn(self, message: Message, sealing: Sealing | None) -> Settlement | Retry:
+    def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Return what the function decides for a message; raise if its result is invalid."""
         returned = self.function(message)
         if isinstance(returned, Retry | Bury):
@@ -231,8 +231,8 @@ class Station(ABC):
 
     def _too_far(self, message: Message, to: str, moved: int, max_hops: int) -> Bury:
         return Bury(
-            f"{self}, message {message.id}: it was to go on to {to!r}, but it has moved {moved} times already, "
-            f"and its pipeline has max_hops={max_hops}"
+            f"{self}, message {message.id}: it cannot move to {to!r}: it has already moved {moved} times, and "
+            f"its pipeline has max_hops={max_hops}"
         )
 
     def _move(self, message: Message, to: str, payload: Any) -> Move:

@@ -10,7 +10,7 @@ import msgspec
 from duerow.store import Tally
 
 CAP: Final = 10_000
-"""How many messages of a condition are counted unless an exact number is requested."""
+"""How far messages are counted, of a condition or for `stats`, unless an exact number is requested."""
 
 
 class Count(int):

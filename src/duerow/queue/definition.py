@@ -18,7 +18,7 @@ from duerow.conditions.fields import Path
 from duerow.errors import ConfigurationError, shown
 from duerow.payload.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
 from duerow.payload.dead_letter_headers import Home
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.queue.retry_json import PolicyValue, as_policy, as_value, limit_of
 from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
 from duerow.store import Indexed, IndexKind
@@ -202,7 +202,7 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
     return tuple(sorted((Indexed(_path(field), _kind(field, kind)) for field, kind in indexed.items()), key=_field))
 
 
-def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Sealing | None) -> None:
+def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Cipher | None) -> None:
     """Raise ConfigurationError if an indexed payload field is encrypted: searching it would find nothing.
 
     Tested with a payload, since the encryption object, not the queue, knows which fields stay readable.
@@ -216,7 +216,7 @@ def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Sealing | No
         )
 
 
-def _is_readable(queue: str, path: Path, sealing: Sealing) -> bool:
+def _is_readable(queue: str, path: Path, sealing: Cipher) -> bool:
     payload: Any = 1
     for name in reversed(path):
         payload = {name: payload}

@@ -15,14 +15,13 @@ class HandledBy(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Handled:
-    """The part of a queue that knows its handler; see `Queue`.
+class TakesHandler:
+    """What a function can be declared to handle, with the decorator `handler`.
 
     Attributes:
         handled_by: what was passed to `handler`; None: it was not called.
     """
 
-    database: Any
     handled_by: HandledBy | None = None
 
     @overload
@@ -42,7 +41,19 @@ class Handled:
 
         def note(handler: F) -> F:
             self.handled_by = HandledBy(handler, options)
-            self.database.handled[id(self)] = self
+            self._note_handler()
             return handler
 
         return note if function is None else note(function)
+
+    def _note_handler(self) -> None:
+        """Do what else follows from having a handler."""
+
+
+class Handled(TakesHandler):
+    """The part of a queue that knows its handler; see `Queue`."""
+
+    database: Any
+
+    def _note_handler(self) -> None:
+        self.database.handled[id(self)] = self

@@ -6,7 +6,7 @@ The limits of a queue are a message of the queue `duerow.limits` that is never d
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -17,10 +17,6 @@ from duerow.queue.audit import RESERVED
 
 LIMITS: Final = f"{RESERVED}limits"
 """The queue whose messages are the limits of other queues."""
-
-NEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""When they are due: late enough that nobody is ever handed one."""
-
 
 MOST_HANDLERS: Final = 10_000
 

@@ -18,11 +18,11 @@ from time import monotonic
 from typing import Any, Final
 
 from duerow.queue import histogram
-from duerow.queue.consumer_id import new_claim
 from duerow.queue.histogram import Buckets
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Commit, Gather, Move, Rollback, Settlement
 from duerow.store import Counted, Refused, Totals
+from duerow.store.consumer_id import new_claim
 
 EVERY: Final = 10.0
 """Seconds between two writes."""

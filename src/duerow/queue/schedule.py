@@ -19,7 +19,7 @@ import msgspec
 from duerow.clock import MICROSECOND
 from duerow.errors import CodecError, ConfigurationError, DuerowError, UnknownName
 from duerow.errors import shown as briefly
-from duerow.message import Scalar, check_group, check_priority, check_queue_name, check_span
+from duerow.message import QUEUE_NAME, Scalar, check_group, check_priority, check_queue_name, check_span
 from duerow.payload import codec
 from duerow.payload.encoding import PLAIN, PayloadReader, StoredPayload
 from duerow.phrases import Argument
@@ -49,7 +49,7 @@ SCHEDULE: Final = "schedule"
 TICK: Final = "tick"
 """The header that holds the scheduled time of the tick, in ISO 8601 and UTC."""
 
-_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
+_NAME = re.compile(QUEUE_NAME)
 
 
 class PastTick(msgspec.Struct, frozen=True, gc=False):

@@ -15,9 +15,6 @@ from duerow.queue.histogram import Buckets
 from duerow.queue.metrics import MINUTE, MetricTally
 from duerow.store import Consumer, Counted, Counters, Inspection, Totals
 
-CAP: Final = 10_000
-"""How far `stats` counts unless it is to count everything."""
-
 SEEN: Final = timedelta(seconds=30)
 """How long a consumer counts as present after its last sign of life: workers write one every 10 seconds."""
 

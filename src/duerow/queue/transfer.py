@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
-from typing import Final
+from datetime import datetime
 
 import msgspec
 
+from duerow.clock import NEVER
 from duerow.errors import CodecError, ConfigurationError, DuerowError, DuplicateKey, NotSupported
 from duerow.message import LIVE, OnDuplicate, check_queue_name
 from duerow.payload.encoding import AS_STORED, Payloads, sealed_of
@@ -17,8 +17,6 @@ from duerow.queue.edits import UNFINISHED, Changed, EditBatch, EditChoice
 from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Move
 from duerow.store import Change, Moved, Query, Record, Refused, Retention, Store, Turn
-
-_NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class Transfer(msgspec.Struct, frozen=True):
@@ -82,7 +80,7 @@ class Transfer(msgspec.Struct, frozen=True):
         for record in records:
             try:
                 message = mapping.message(record, AS_STORED)
-                reservation = BareReservation(message, record.leased_until or _NEVER, sealed=sealed_of(record))
+                reservation = BareReservation(message, record.leased_until or NEVER, sealed=sealed_of(record))
                 move = Move(self.to, due=_due(record), on_duplicate=self.on_duplicate)
                 turns.append(mapping.turn(reservation, move, payloads=self.payloads))
             except CodecError:

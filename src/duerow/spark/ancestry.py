@@ -1,4 +1,4 @@
-"""What a frame of history says about messages: their stays in queues, their parents and their origins.
+"""Derives from a frame of history where messages were: their stays in queues, their parents and their origins.
 
 Everything here is Spark SQL over columns. A frame is read several times in one answer.
 """
@@ -34,7 +34,7 @@ HISTORY: Final = (
     "finished_at",
     "worker",
 )
-"""The columns used of a frame of history."""
+"""The columns that are used from a frame of history."""
 
 LIVE: Final = (
     "id",
@@ -48,7 +48,7 @@ LIVE: Final = (
     "leased_until",
     "last_attempt_at",
 )
-"""The columns used of a frame of live messages."""
+"""The columns that are used from a frame of live messages."""
 
 LATEST: Final = (1 << 63) - 1
 """The token of an unfinished turn."""
@@ -57,10 +57,11 @@ LATEST: Final = (1 << 63) - 1
 def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     """Return finished turns, and live messages as unfinished turns.
 
-    Columns: those of HISTORY without headers, and what was in these: `made_of` (struct of parents, set, replayed: ids
-    of messages), `batch` (the claim of the batch whose staged result it was a row of), `part_of` (the message of the
-    set that it joined with this turn), `went_on` (the queue that it went to with this turn), `was_moved` (it had been
-    moved before). A turn that is not over has no outcome and no end, and none that waits for its turn has a start.
+    Columns: those of HISTORY without `headers`, and what the headers contained: `made_of` (struct of parents, set,
+    replayed: ids of messages), `batch` (the claim of the batch that staged the message as a row of its result),
+    `part_of` (the message of the set that it joined in this turn), `went_on` (the queue that it moved to in this
+    turn), `was_moved` (whether it had been moved before). An unfinished turn has no outcome and no end, and a waiting
+    message has no start.
 
     Raises:
         ConfigurationError: a frame lacks columns.
@@ -81,11 +82,11 @@ def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
 
 
 def arriving(turns: DataFrame) -> DataFrame:
-    """Return turns, and whether each `begins` a stay of its message in a queue.
+    """Return turns, each with a column `begins`: whether it begins a stay of its message in a queue.
 
-    Further columns: `stay` (the message's first, second, …), `told` (the turn before tells of this arrival), and
-    `came_at` where a stay begins: when it was moved there; else when the message was pushed, unless it had been moved
-    before by what kept no history; then when it was first due there.
+    Further columns: `stay` (the number of the message's stay, from 1), `told` (whether the turn before records this
+    arrival), and `came_at` where a stay begins. That is the time of the move, or of the push if it is the message's
+    first stay. If an earlier move left no history, it is when the message was first due in this queue.
     """
     of_message = Window.partitionBy("id").orderBy("token")
     before = F.lag(F.struct("queue", "first_due_at", "finished_at", "went_on")).over(of_message)
@@ -105,8 +106,9 @@ def arriving(turns: DataFrame) -> DataFrame:
 def stays(turns: DataFrame) -> DataFrame:
     """Return the stays of messages in queues.
 
-    Columns: id, stay, queue, created_at, came_at, started_at, finished_at, attempts, outcome, moved_to. Started is the
-    first attempt, finished the last one, whose outcome it is; `attempts` are those that are known.
+    Columns: id, stay, queue, created_at, came_at, started_at, finished_at, attempts, outcome, moved_to. `started_at`
+    is the start of the first attempt; `finished_at` and `outcome` are those of the last one. `attempts` counts the
+    known attempts.
     """
     last = F.max_by(F.struct("finished_at", "outcome", "moved_to"), "token")
     found = (
@@ -126,7 +128,7 @@ def stays(turns: DataFrame) -> DataFrame:
 
 
 def messages(turns: DataFrame) -> DataFrame:
-    """Return messages: id, created_at, first_queue, batch, and of the last turn that is known `last`.
+    """Return messages: id, created_at, first_queue, batch, and `last`, the last known turn.
 
     `last` is a struct of queue, outcome, finished_at, moved_to, part_of and worker.
     """
@@ -142,8 +144,8 @@ def messages(turns: DataFrame) -> DataFrame:
 def links(turns: DataFrame) -> DataFrame:
     """Return which message was made from which: `child` and `parent`, ids of messages, each pair once.
 
-    The parents of what was forked, split or replayed are in its headers. A part of a set names the set's message, and
-    so does what was joined, with the ids of up to 100 parts for where they say nothing themselves.
+    A message that was forked, split or replayed has its parents in its headers. Each part of a set names the set's
+    message. The joined message names it too, with the ids of up to 100 parts, in case the parts have no history.
     """
     parents, of_set, replayed = F.col("made_of.parents"), F.col("made_of.set"), F.col("made_of.replayed")
     newest = F.coalesce(F.greatest(F.array_max(parents), of_set), F.lit(0))  # which passes over nulls
@@ -159,9 +161,9 @@ def links(turns: DataFrame) -> DataFrame:
 
 
 def batches(messages: DataFrame) -> DataFrame:
-    """Return the batches that rows of a staged result were made of: `batch`, `source` (the station's queue).
+    """Return the batches whose staged results contain messages: `batch`, `source` (the station's queue).
 
-    Of rows that name a message as what they were made of nothing more needs to be told.
+    Rows that name the message they were made from are not needed here.
     """
     made = messages.where(F.col("batch").isNotNull()).select("batch").distinct()
     lent = messages.select(F.col("last.worker").alias("batch"), F.col("last.queue").alias("source")).distinct()
@@ -169,10 +171,10 @@ def batches(messages: DataFrame) -> DataFrame:
 
 
 def origins(turns: DataFrame, links: DataFrame, depth: int) -> DataFrame:
-    """Return where messages began: `id`, `origin` and `beyond`, one row for each origin of each.
+    """Return the origins of messages: `id`, `origin` and `beyond`, one row for each origin of a message.
 
-    An origin is a message that was made of none, as far as is known; it may be none of the frame. It is looked for up
-    to `depth` links away: `beyond` says that there are further ones.
+    An origin is a message without known parents. It need not be in the frame. Links are followed up to `depth` times;
+    `beyond` says whether there are more.
     """
     above = links.select(F.col("child").alias("at"), F.col("parent").alias("next"))
     reached = links.select(F.col("child").alias("of"), F.col("parent").alias("origin"))

@@ -1,7 +1,7 @@
-"""Calls of a station's function in a child of the task's process, which is killed when a call takes too long.
+"""Calls a station's function in a child of the task's process, and kills the child if a call takes too long.
 
-Nothing less ends every call: a thread cannot be ended, and code that keeps the interpreter's lock, such as a regular
-expression that backtracks for hours, stops all threads of its process.
+Nothing less would end every call. A thread cannot be ended, and code that holds the interpreter's lock, such as a
+regular expression that backtracks for hours, stops all threads of its process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from faulthandler import cancel_dump_traceback_later, dump_traceback_later
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.spark.pickling import dumps
 from duerow.worker.child_process import Child, pickled
 
@@ -24,7 +24,7 @@ NAME: Final = "duerow-station"
 """The name of the child processes."""
 
 MOST_STATIONS: Final = 32
-"""A child that has loaded so many stations is replaced, since they stay in its memory."""
+"""A child that has loaded more stations than this is replaced, because they stay in its memory."""
 
 STDERR: Final = 2
 
@@ -42,8 +42,10 @@ class Calls:
         self._child: Child | None = None
         self._loaded: set[Key] = set()
 
-    def prepare(self, key: Key, station: bytes, sealing: Sealing | None) -> None:
-        """Start the child unless it runs, and wait until it has the station: the time of a call begins afterwards.
+    def prepare(self, key: Key, station: bytes, sealing: Cipher | None) -> None:
+        """Start the child unless it is running, and wait until it has loaded the station.
+
+        The time of a call begins only after this.
 
         Args:
             key: identifies the station.
@@ -51,7 +53,7 @@ class Calls:
             sealing: as for `Station.settlement`.
 
         Raises:
-            ConfigurationError: there is no child to be had.
+            ConfigurationError: no child process can be started.
             HandlerDied: the child ended while it loaded the station.
         """
         if self._child is not None and (len(self._loaded) > MOST_STATIONS or not self._child.running):
@@ -80,13 +82,13 @@ class Calls:
         return self._running.answer()
 
     def kill(self) -> None:
-        """End the call and its process, if there are any; the next call has another one."""
+        """End the call and its process, if there are any; the next call starts a new process."""
         if self._child is not None:
             self._child.kill()
         self.close()
 
     def close(self) -> None:
-        """Let the child end, if there is one; the next call has another one."""
+        """Let the child end, if there is one; the next call starts a new one."""
         child, self._child = self._child, None
         self._loaded.clear()
         if child is not None:
@@ -99,10 +101,10 @@ class Calls:
 
 
 class Functions:
-    """What the child is given to call: it keeps each station that it has loaded."""
+    """What the child calls. It keeps each station that it has loaded."""
 
     def __init__(self) -> None:
-        self._loaded: dict[Key, tuple[Station, Sealing | None]] = {}
+        self._loaded: dict[Key, tuple[Station, Cipher | None]] = {}
 
     def __call__(self, request: tuple[Key, bytes | None, bytes | None]) -> Any:
         """Load a station, or return what a station decides for a message."""
@@ -117,7 +119,7 @@ class Functions:
 
 
 def _packed(message: Message) -> bytes:
-    """Return a message as bytes, also if the type of its payload is defined in the program itself."""
+    """Return a message as bytes, even if the type of its payload is defined in the main program."""
     try:
         return pickle.dumps(message)
     except Exception:  # pickle.PicklingError, AttributeError or TypeError, by the version of Python
@@ -126,9 +128,9 @@ def _packed(message: Message) -> bytes:
 
 @contextmanager
 def ending_process_after(seconds: float) -> Iterator[None]:
-    """End this process of Spark if a block takes longer, whatever it does; where it was is written to standard error.
+    """End this Spark process if the block takes longer than this, and write its traceback to standard error.
 
-    A thread watches that needs no lock of the interpreter.
+    The watching thread does not need the interpreter's lock, so the block cannot stop it.
     """
     dump_traceback_later(seconds, file=STDERR, exit=True)
     try:

@@ -28,7 +28,7 @@ from duerow.payload.codec import SEALED
 from duerow.payload.encoding import Payloads, StoredPayload
 
 if TYPE_CHECKING:
-    from duerow.payload.encoding import Sealing
+    from duerow.payload.encoding import Cipher
     from duerow.store import HistoryRow, Record
 
 _LONG, _INT, _TEXT, _MOMENT = LongType(), IntegerType(), StringType(), TimestampType()
@@ -123,7 +123,7 @@ class Shape:
         as_kept: leave encrypted payloads as they are kept.
     """
 
-    def __init__(self, schema: StructType, sealing: Sealing | None, as_kept: bool) -> None:
+    def __init__(self, schema: StructType, sealing: Cipher | None, as_kept: bool) -> None:
         self.schema: pa.Schema = to_arrow_schema(schema, timezone="UTC")
         self._sealing, self._as_kept = sealing, as_kept
 

@@ -1,8 +1,8 @@
 """A retry of a killed Spark task waits until the database has undone the killed task's transaction.
 
-Some databases learn at once that who had begun a transaction is gone. Others cannot, and let it stand for a time of
-their own; whoever writes the same is refused meanwhile, at once and each time. Spark tries a task four times within
-seconds, so such a try has to wait.
+Some databases notice at once that the client of a transaction is gone. Others keep the transaction open for a while,
+and reject every conflicting write in the meantime. Spark tries a task four times within seconds, so such a retry has
+to wait.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ T = TypeVar("T")
 LOG: Final = logging.getLogger("duerow.spark")
 
 ABANDONED: Final = 100.0
-"""Seconds for which the transaction of a killed process is waited for: a minute is what a server lets it stand, and it
-looks for such every half minute."""
+"""Seconds to wait for the transaction of a killed process: a server keeps it open for a minute, and checks every half
+minute."""
 
 LONGEST_PAUSE: Final = 2.0
-"""The most seconds between two tries."""
+"""The longest pause between two tries, in seconds."""
 
 
 def outlast(ask: Callable[[], T], again: Callable[[], bool] = lambda: True) -> T:
     """Return the result of `ask`; call it again as long as it loses a conflict with another transaction.
 
     Args:
-        ask: what happens once at the most, however often it is asked.
-        again: whether it can still be asked again.
+        ask: a function that takes effect at most once, however often it is called.
+        again: returns whether it can still be called again.
 
     Raises:
-        Conflict: it lost for too long, or cannot be asked again.
+        Conflict: it kept losing for too long, or cannot be called again.
     """
     return keep_trying(ask, Conflict, Backoff(LONGEST_PAUSE), ABANDONED, time.sleep, tell=_tell, again=again)
 
@@ -46,10 +46,10 @@ def _tell(lost: Conflict) -> None:
 
 
 class Rest(Generic[T]):
-    """What is left of an iterator, and whether it was touched.
+    """The rest of an iterator, and whether anything was read from it.
 
     Args:
-        iterator: what is left.
+        iterator: the iterator.
     """
 
     def __init__(self, iterator: Iterator[T]) -> None:
@@ -60,6 +60,6 @@ class Rest(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        """Return the next one."""
+        """Return the next item."""
         self.touched = True
         return next(self._iterator)

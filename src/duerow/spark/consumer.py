@@ -14,10 +14,10 @@ from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.payload.encoding import is_quiet
 from duerow.pipeline import Station
 from duerow.plan import run
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
 from duerow.store import Refused
+from duerow.store.consumer_id import new_claim
 from duerow.sync.database import Database
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended

@@ -10,9 +10,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.backoff import Delays
+from duerow.queue.poll import poll_interval
 from duerow.sync.wakeup import Wakeup
 from duerow.worker.prefetch import FIRST_POLL, Interval
-from duerow.worker.run import POLL_ALONE, POLL_WOKEN
 
 if TYPE_CHECKING:
     from duerow.sync.queue import Queue
@@ -42,7 +42,7 @@ class DriverSleep:
     @property
     def poll(self) -> float:
         """The most seconds to sleep: as long as an idle worker does."""
-        return (POLL_WOKEN if self._hears else POLL_ALONE).total_seconds()
+        return poll_interval(self._hears).total_seconds()
 
     def hears_again(self) -> None:
         """Record that pushes end a sleep from now on."""

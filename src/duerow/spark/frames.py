@@ -31,7 +31,6 @@ from duerow.payload.encoding import UNREAD, is_quiet
 from duerow.pipeline import Frame
 from duerow.pipeline.frame import TAKEN
 from duerow.queue import mapping
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Rollback, Settlement
 from duerow.spark import read, write
@@ -44,8 +43,9 @@ from duerow.spark.probe import last_line
 from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import check_fits, frame_schema, schema_of
 from duerow.spark.time_limit import TimeLimit
-from duerow.spark.write import COLUMNS, FrameWriting, Written, open_task, packed, read_written, write_task
+from duerow.spark.write import COLUMNS, FrameWriteJob, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
+from duerow.store.consumer_id import new_claim
 from duerow.worker.rounds import FrameRound, entered
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class FrameJob(Job):
 
     def _written(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
-    ) -> tuple[FrameWriting, DataFrame]:
+    ) -> tuple[FrameWriteJob, DataFrame]:
         """Return what `_outgoing` does; raise ConfigurationError if Spark cannot write such columns as messages."""
         from pyspark.errors import AnalysisException
 
@@ -348,7 +348,7 @@ class FrameJob(Job):
 
     def _outgoing(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
-    ) -> tuple[FrameWriting, DataFrame]:
+    ) -> tuple[FrameWriteJob, DataFrame]:
         """Return the instructions for the tasks that write, and the result that they get."""
         from pyspark.sql import functions
 
@@ -369,7 +369,7 @@ class FrameJob(Job):
         columns = [text if name == PAYLOAD else _column(name, name in has) for name in COLUMNS]
         named = [column.cast(_TYPES[name]).alias(name) for name, column in zip(COLUMNS, columns, strict=True)]
         receipts = packed(batch) if self.station.rowwise else b""
-        return FrameWriting(self._desk, name, frozenset(has), written, receipts), result.select(*named)
+        return FrameWriteJob(self._desk, name, frozenset(has), written, receipts), result.select(*named)
 
     def _check(self, written: Sequence[Written], batch: Batch) -> None:
         """Raise if the tasks report anything wrong with the result."""

@@ -121,7 +121,7 @@ class Job(ABC):
     def met_unknown(self) -> None:
         """Tasks have met messages of unknown kinds: say which, once, and claim only others from now on."""
         if not self.queue.only:
-            self._look(self.queue._meet_unknown)
+            self._look(self.queue._found_unknown)
 
     def look_for_unknown(self, now: bool = False) -> None:
         """Count again what is left, from time to time or now, if there was any."""

@@ -21,7 +21,7 @@ from duerow.errors import ConfigurationError, InvalidMessage, NotSupported, Stor
 from duerow.message import check_moment, check_queue_name, check_span
 
 if TYPE_CHECKING:
-    from duerow.payload.encoding import Sealing
+    from duerow.payload.encoding import Cipher
     from duerow.sync.database import Database
 
 WAYS: Final = ("url", "urlenv", "urlfile")
@@ -72,7 +72,7 @@ class Reach:
         return _database(self)
 
     @property
-    def sealing(self) -> Sealing | None:
+    def sealing(self) -> Cipher | None:
         """The encryption; None without keys."""
         if not self.keys:
             return None

@@ -178,7 +178,7 @@ class BatchReader:
         hops = codec.decode_headers(record.headers).get(HOPS, 0)
         if isinstance(hops, int) and hops >= self._max_hops:
             raise InvalidOutcome(
-                f"{self._station}, message {record.id}: it has moved {hops} times already, and its pipeline has "
+                f"{self._station}, message {record.id}: it has already moved {hops} times, and its pipeline has "
                 f"max_hops={self._max_hops}"
             )
 

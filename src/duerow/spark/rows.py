@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 
 from duerow.errors import CodecError, ConfigurationError, DuerowError, InvalidMessage
 from duerow.message import check_key, check_queue_name
-from duerow.payload.encoding import is_quiet, said_of
+from duerow.payload.encoding import is_quiet, shown_failure
 from duerow.queue.mapping import entry
 from duerow.store import Entry
 
@@ -224,7 +224,9 @@ class Rows:
             )
         except DuerowError as error:
             if self._quiet:
-                problem = InvalidMessage(f"a row cannot be pushed to queue {name!r}: {said_of(error, True).message}")
+                problem = InvalidMessage(
+                    f"a row cannot be pushed to queue {name!r}: {shown_failure(error, True).message}"
+                )
             else:
                 raise InvalidMessage(f"the row {row!s:.200} cannot be pushed to queue {name!r}: {error}") from error
         raise problem

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
 from duerow.pipeline import Frame, Pipeline, Station
 from duerow.queue import limits
-from duerow.queue.consumer_id import consumer_name
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
 from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
@@ -28,6 +27,7 @@ from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
 from duerow.spark.task import Access
+from duerow.store.consumer_id import consumer_name
 from duerow.sync.database import Database, connect
 from duerow.sync.limits import read_limits_of_each
 from duerow.worker.maintenance import PRESENT

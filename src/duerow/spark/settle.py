@@ -24,7 +24,7 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, Invali
 from duerow.message import ON_DUPLICATE, OnDuplicate, check_on_duplicate, check_queue_name
 from duerow.payload import codec
 from duerow.payload.codec import Encoded
-from duerow.payload.encoding import AS_STORED, Payloads, is_quiet, said_of, sealed_of
+from duerow.payload.encoding import AS_STORED, Payloads, is_quiet, sealed_of, shown_failure
 from duerow.queue.mapping import message
 from duerow.reservation import BareReservation
 from duerow.settlement import DONE, Move, Settlement
@@ -57,7 +57,7 @@ class Settled(WriterCommitMessage):
 
 
 @dataclass(frozen=True)
-class Ending:
+class SettleJob:
     """How to end turns; sent to every task.
 
     Attributes:
@@ -97,7 +97,9 @@ class Ending:
                 pairs = [*self._pairs(database, name, chunk)]
                 lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():
-                    LOG.warning("message %s of queue %r was not settled: %s", id_, name, said_of(error, quiet).message)
+                    LOG.warning(
+                        "message %s of queue %r was not settled: %s", id_, name, shown_failure(error, quiet).message
+                    )
                 done = {reservation.message.id for reservation, _ in pairs} - lost.keys()
                 ended.extend(sorted(done))
                 refused.extend(sorted(chunk.keys() - done))
@@ -144,14 +146,14 @@ class Ending:
             raise InvalidMessage(f"message {record.id} cannot go on: {error}") from error
 
 
-class StreamSettling(DataSourceStreamArrowWriter):
+class StreamSettleWriter(DataSourceStreamArrowWriter):
     """Ends the turns of a stream's messages, partition by partition.
 
     Args:
         ending: how.
     """
 
-    def __init__(self, ending: Ending) -> None:
+    def __init__(self, ending: SettleJob) -> None:
         self._ending = ending
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Settled:
@@ -163,10 +165,10 @@ class StreamSettling(DataSourceStreamArrowWriter):
         check_settled(messages)
 
 
-class BatchSettling(DataSourceArrowWriter):
-    """Like StreamSettling, for `foreachBatch`, where a batch of a stream is an ordinary frame."""
+class BatchSettleWriter(DataSourceArrowWriter):
+    """Like StreamSettleWriter, for `foreachBatch`, where a batch of a stream is an ordinary frame."""
 
-    def __init__(self, ending: Ending) -> None:
+    def __init__(self, ending: SettleJob) -> None:
         self._ending = ending
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Settled:
@@ -178,7 +180,7 @@ class BatchSettling(DataSourceArrowWriter):
         check_settled(messages)
 
 
-def ending(options: Mapping[str, str], schema: StructType) -> Ending:
+def settle_job(options: Mapping[str, str], schema: StructType) -> SettleJob:
     """Return how to end turns.
 
     Raises:
@@ -212,7 +214,7 @@ def ending(options: Mapping[str, str], schema: StructType) -> Ending:
         pass
     as_text = "payload" in names and isinstance(schema["payload"].dataType, StringType)
     to = None if to is None else check_queue_name(to)
-    return Ending(reach, tuple(names), as_text, queue, to, done, mode)
+    return SettleJob(reach, tuple(names), as_text, queue, to, done, mode)
 
 
 def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:

@@ -27,7 +27,7 @@ from duerow.spark.conflict_retry import Rest, outlast
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.options import Reach, SourceOptions
 from duerow.spark.rows import Rows, check_pushed
-from duerow.spark.settle import BatchSettling, asks_to_settle, ending
+from duerow.spark.settle import BatchSettleWriter, asks_to_settle, settle_job
 from duerow.store import Entry, Store
 from duerow.sync.database import Database
 
@@ -62,7 +62,7 @@ def place() -> Place:
 
 
 @dataclass(frozen=True)
-class Pushing:
+class PushJob:
     """What to push where; sent to every task.
 
     Attributes:
@@ -136,7 +136,7 @@ def check_fit(messages: Iterable[WriterCommitMessage | None]) -> None:
         raise InvalidMessage(f"{unfit[0]}{more}")
 
 
-def pushing(options: SourceOptions, schema: StructType) -> Pushing:
+def push_job(options: SourceOptions, schema: StructType) -> PushJob:
     """Return what to push where, after checking that the database can take it.
 
     Raises:
@@ -149,7 +149,7 @@ def pushing(options: SourceOptions, schema: StructType) -> Pushing:
     with reach.planning():
         keep_what_is_imported()
     as_text = isinstance(schema["payload"].dataType, StringType)
-    return Pushing(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
+    return PushJob(reach, tuple(schema.names), as_text, queue, mode, f"spark-{secrets.token_hex(8)}")
 
 
 def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -164,9 +164,9 @@ def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> D
             "on_duplicate=replace with a column key to change messages that wait"
         )
     if asks_to_settle(options, schema):
-        return BatchSettling(ending(options, schema))
+        return BatchSettleWriter(settle_job(options, schema))
     asked = SourceOptions(options, KNOWN)
-    told = pushing(asked, schema)
+    told = push_job(asked, schema)
     return WholeWriter(told) if asked.flag("atomic") else RowWriter(told)
 
 
@@ -177,7 +177,7 @@ class RowWriter(DataSourceArrowWriter):
         pushing: what to push where.
     """
 
-    def __init__(self, pushing: Pushing) -> None:
+    def __init__(self, pushing: PushJob) -> None:
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PushedPart | Unfit:
@@ -221,7 +221,7 @@ class WholeWriter(DataSourceArrowWriter):
         pushing: what to push where.
     """
 
-    def __init__(self, pushing: Pushing) -> None:
+    def __init__(self, pushing: PushJob) -> None:
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:

@@ -32,15 +32,15 @@ from pyspark.sql.types import StructType
 
 from duerow.conditions.model import Compare
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.spark.columns import MESSAGE, Shape, check_schema, needed
 from duerow.spark.options import SourceOptions
 from duerow.spark.pages import Pages, pages_of
-from duerow.spark.settle import StreamSettling, asks_to_settle, ending
+from duerow.spark.settle import StreamSettleWriter, asks_to_settle, settle_job
 from duerow.spark.sink import KNOWN as PUSH_KNOWN
-from duerow.spark.sink import Pushing, StagedPart, Unfit, check_fit, publish, pushing
+from duerow.spark.sink import PushJob, StagedPart, Unfit, check_fit, publish, push_job
 from duerow.store import Scan
+from duerow.store.consumer_id import new_claim
 from duerow.sync.database import Database
 
 if TYPE_CHECKING:
@@ -285,18 +285,18 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceS
         ConfigurationError: an option or a column is invalid.
     """
     if asks_to_settle(options, schema):
-        return StreamSettling(ending(options, schema))
-    return StreamPushing(pushing(SourceOptions(options, PUSH_KNOWN - {"atomic"}), schema))
+        return StreamSettleWriter(settle_job(options, schema))
+    return StreamPushWriter(push_job(SourceOptions(options, PUSH_KNOWN - {"atomic"}), schema))
 
 
-class StreamPushing(DataSourceStreamArrowWriter):
+class StreamPushWriter(DataSourceStreamArrowWriter):
     """Pushes each batch of a stream exactly once, as a whole.
 
     Args:
         pushing: what to push where.
     """
 
-    def __init__(self, pushing: Pushing) -> None:
+    def __init__(self, pushing: PushJob) -> None:
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedPart | Unfit:

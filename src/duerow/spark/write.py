@@ -94,7 +94,7 @@ class BadRow(Exception):
 
 
 @dataclass(frozen=True)
-class FrameWriting:
+class FrameWriteJob:
     """What the driver sends to a task that writes.
 
     Attributes:
@@ -117,7 +117,7 @@ class FrameWriting:
         return self.batch.rpartition(".")[0]
 
 
-def write_task(writing: FrameWriting) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
+def write_task(writing: FrameWriteJob) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
     """Return the function for `mapInArrow` that writes a partition of a result."""
 
     def write(batches: Iterable[Any]) -> Iterator[RecordBatch]:
@@ -127,7 +127,7 @@ def write_task(writing: FrameWriting) -> Callable[[Iterable[Any]], Iterator[Reco
     return write
 
 
-def _written(batches: Iterable[Any], writing: FrameWriting) -> RecordBatch:
+def _written(batches: Iterable[Any], writing: FrameWriteJob) -> RecordBatch:
     """Write a partition; return what is to be said of that. What a task's function names travels, so this is apart."""
     from pyarrow import RecordBatch
 
@@ -171,7 +171,7 @@ def open_desk(desk: Desk) -> None:
     _writer(desk)
 
 
-def _rows(batches: Iterable[Any], writing: FrameWriting) -> Iterator[Row]:
+def _rows(batches: Iterable[Any], writing: FrameWriteJob) -> Iterator[Row]:
     """Yield the rows of a partition."""
     for batch in batches:
         columns = [_values(batch, place, name, writing.has) for place, name in enumerate(COLUMNS)]
@@ -219,7 +219,7 @@ class BatchWriter:
 
     # Row by row.
 
-    def row_by_row(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
+    def row_by_row(self, rows: Iterable[Row], writing: FrameWriteJob) -> Written:
         """End the turn of each row's message; change nothing if two rows belong to one message."""
         tokens = unpacked(writing.receipts)
         found: dict[int, Row] = {}
@@ -343,7 +343,7 @@ class BatchWriter:
 
     # Staged.
 
-    def staged(self, rows: Iterable[Row], writing: FrameWriting) -> Written:
+    def staged(self, rows: Iterable[Row], writing: FrameWriteJob) -> Written:
         """Stage the rows under a name of this attempt, for the driver to publish."""
         written = Written(part=secrets.token_hex(8))
         encode = self._encoder(writing)
@@ -390,7 +390,7 @@ class BatchWriter:
 
     # Payloads.
 
-    def _encoder(self, writing: FrameWriting) -> Encode:
+    def _encoder(self, writing: FrameWriteJob) -> Encode:
         """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
         fits = None if writing.written is None else checker(writing.written)
         targets = self._targets

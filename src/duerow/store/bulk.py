@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -45,6 +45,10 @@ class Published(msgspec.Struct, frozen=True, gc=False):
 
     repeated: bool
     entries: int
+
+
+REFUSED: Final = "/refused"
+"""The suffix of an arrival's name in the note that it was refused for good."""
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):

@@ -5,18 +5,18 @@ Both are JSON text. A part's text contains its payload as stored, encrypted or n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import CodecError
+from duerow.errors import CodecError, DuerowError
 from duerow.lineage import PART_OF
 from duerow.message import Message, Scalar
 from duerow.payload import codec
 from duerow.payload.encoding import PayloadReader, StoredPayload
-from duerow.store import Joined, Record
+from duerow.store import Committed, End, Entry, Joined, Record
 
 CORRELATION: Final = "correlation"
 PARTS: Final = "parts"
@@ -142,3 +142,46 @@ def is_complete(join: Joined, size: int, texts: Callable[[], Sequence[str]]) -> 
     if join.complete is not None:
         return join.complete(texts())
     return join.count is not None and size >= join.count
+
+
+class Grown(msgspec.Struct, frozen=True):
+    """A set with one more part.
+
+    Attributes:
+        parts: the texts of all its parts, by the ids of their messages.
+        complete: whether that was its last part.
+    """
+
+    parts: dict[int, str]
+    complete: bool
+
+
+def grown(join: Joined, record: Record, parts: Mapping[int, str]) -> Grown | End | DuerowError:
+    """Add a message to the parts of a set; return how its turn ends instead, or why it is refused."""
+    if len(parts) >= join.limit:
+        return join.full
+    now = {**parts, record.id: part_text(record)}
+    try:
+        return Grown(now, is_complete(join, len(now), lambda: in_order(now)))
+    except DuerowError as error:
+        return error
+
+
+def in_order(parts: Mapping[int, str]) -> list[str]:
+    """Return the texts of parts in the order of their ids."""
+    return [parts[id_] for id_ in sorted(parts)]
+
+
+def late_end(join: Joined, closed_until: datetime | None, now: datetime) -> End | None:
+    """Return how the turn of a late part ends; None: its set is not remembered as complete."""
+    return join.late if closed_until is not None and closed_until > now else None
+
+
+def first_entry(join: Joined) -> Entry:
+    """Return the message of a set that begins with this part."""
+    return Entry(join.sets, None, codec.JSON, open_text(join.correlation), None, None, join.within)
+
+
+def joined(join: Joined, record: Record, set_id: int) -> Committed:
+    """Return how the turn of a message ends that became a part."""
+    return Committed(moved_to=join.sets, headers=part_headers(record.headers, set_id))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Literal
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final, Literal
 
 import msgspec
 
@@ -41,6 +42,10 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     next_at: datetime | None
     last_at: datetime | None
     version: int
+
+
+DUE_AT_ONCE: Final = 100
+"""How many due schedules are read at a time."""
 
 
 class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
@@ -140,6 +145,10 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     moved: int = 0
 
 
+COUNTS_KEPT: Final = timedelta(minutes=70)
+"""How long the counts of a minute are kept before they are added to the lifetime of their queue."""
+
+
 class Counted(msgspec.Struct, frozen=True, gc=False):
     """What one process counted for one queue in one minute.
 
@@ -172,3 +181,8 @@ class Counters(msgspec.Struct, frozen=True, gc=False):
     now: datetime
     lifetime: Totals
     lately: list[Counted]
+
+
+def of_last_hour(rows: Iterable[Counted], now: datetime) -> list[Counted]:
+    """Return the counts of the minutes that overlap with the last hour."""
+    return [row for row in rows if row.minute + timedelta(minutes=1) > now - timedelta(hours=1)]

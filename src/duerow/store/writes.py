@@ -187,6 +187,11 @@ class Joined(msgspec.Struct, frozen=True, gc=False, tag=True):
     late: End | None = None
     remember: timedelta = timedelta(0)
 
+    @property
+    def remembered(self) -> timedelta | None:
+        """How long this set is remembered once it is complete; None: not at all."""
+        return None if self.late is None else self.remember
+
 
 class Closed(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message of a set is due: it becomes a message of the parts that have come, due at once, otherwise like new.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import UnsetType
 from msgspec.structs import replace
 
 from duerow.message import Ending, Failure, OnDuplicate
+from duerow.payload import codec
 from duerow.payload.codec import decode_failure, encode_failure
 from duerow.store import Buried, Change, Committed, End, Entry, HistoryRow, Moved, Record, RolledBack
 from duerow.store.dead_letters import dead_letter as dead_letters
+from duerow.store.join_sets import whole_text
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
@@ -33,7 +36,7 @@ def dead(record: Record) -> Record:
     return replace(settled(record), status="dead", due_at=None)
 
 
-def begun_anew(record: Record, due: datetime) -> Record:
+def as_new(record: Record, due: datetime) -> Record:
     """Return the message as a new one, first due at this time."""
     return replace(
         settled(record),
@@ -44,6 +47,11 @@ def begun_anew(record: Record, due: datetime) -> Record:
         last_attempt_at=None,
         last_error=None,
     )
+
+
+def whole_set(record: Record, correlation: str, parts: Sequence[str], now: datetime) -> Record:
+    """Return the message of a set as the one that the complete set becomes, due now."""
+    return replace(as_new(record, now), payload=whole_text(correlation, parts), kind=codec.JSON)
 
 
 def story(end: End) -> tuple[Ending, str | None, str | None]:
@@ -138,7 +146,7 @@ def as_dead_letter(now: datetime, record: Record, to: str) -> Record:
     letter = dead_letters(
         to, record.queue, record.key, record.headers, record.attempts, reason, now, record.group, record.priority
     )
-    return replace(begun_anew(record, now), queue=to, key=None, headers=letter.headers)
+    return replace(as_new(record, now), queue=to, key=None, headers=letter.headers)
 
 
 def lent(record: Record, now: datetime, lease: timedelta, consumer: str) -> Record:
@@ -164,7 +172,7 @@ def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) ->
     """
     if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
         return replace(
-            begun_anew(held, due_time(now, entry.due, entry.delay)),
+            as_new(held, due_time(now, entry.due, entry.delay)),
             payload=entry.payload,
             kind=entry.kind,
             headers=entry.headers,

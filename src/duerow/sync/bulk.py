@@ -10,7 +10,6 @@ from typing import Any, Final
 from duerow.errors import StoreUnavailable
 from duerow.message import OnDuplicate, check_on_duplicate
 from duerow.queue import edits
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.store import (
     Entry,
@@ -25,6 +24,7 @@ from duerow.store import (
     Retention,
     Turn,
 )
+from duerow.store.consumer_id import new_claim
 from duerow.sync.executor import Executor
 from duerow.sync.reserve import Reservations
 

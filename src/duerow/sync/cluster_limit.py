@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from duerow.message import Draft
-from duerow.queue.consumer_id import new_claim
 from duerow.retry import fixed
+from duerow.store.consumer_id import new_claim
 from duerow.sync.executor import Executor
 from duerow.sync.queue import Queue
 from duerow.worker.cluster_limit import ExtendPermits, GivePermits, MakePermits, RecallBegun, TakePermits, permit_queue

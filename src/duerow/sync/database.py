@@ -13,7 +13,7 @@ from duerow.clock import Clock
 from duerow.errors import UnknownName
 from duerow.message import check_queue_name
 from duerow.payload.codec import MAX_PAYLOAD_BYTES
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.payload.types import Upgrades
 from duerow.queue.definition import Defined, decoded, indexed_again, policy_of
 from duerow.retry import RetryFunction, RetryPolicy
@@ -40,7 +40,7 @@ def connect(
     clock: Clock | None = None,
     prefix: str = "duerow_",
     schema: str | None = None,
-    encryption: Sealing | None = None,
+    encryption: Cipher | None = None,
     read_timeout: timedelta | None = READ_TIMEOUT,
     **options: Any,
 ) -> Database:
@@ -180,18 +180,18 @@ class Database(Directory, Schedules):
         )
 
     def as_defined(self, name: str, *, payload: type[Any] | None = None, known: bool = False) -> Queue[Any]:
-        """Return the queue of this name on the terms that its database says; the default ones where it says nothing.
+        """Return a queue with the settings stored in the database, and default settings where none are stored.
 
-        For programs that do not declare it themselves.
+        For programs that do not declare the queue themselves.
 
         Args:
             name: its name.
-            payload: the type of its payloads, which a database cannot say.
-            known: refuse a name that the database knows nothing of, which is most likely mistyped.
+            payload: the type of its payloads, which the database does not store.
+            known: refuse a name of which the database has no record, since it is probably mistyped.
 
         Raises:
             ConfigurationError: it was declared by a version that this one does not understand.
-            UnknownName: the database knows nothing of such a queue, and `known` was said.
+            UnknownName: `known` was set, and the database has no record of such a queue.
         """
         called = check_queue_name(name)
         said = self.run(lambda: self.store.metadata.settings(called))

@@ -1,5 +1,5 @@
 # Generated from ../aio/directory.py by tools/generate_sync.py; edit that file instead.
-"""Which queues a database knows, and who is there to consume them."""
+"""The queues of a database, and their consumers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from duerow.sync.pipelines import Pipelines
 
 
 class Directory(Pipelines):
-    """The part of a database that knows its queues by name; see `Database`."""
+    """The part of a database that lists its queues and consumers; see `Database`."""
 
     def known_queues(self, *, reserved: bool = False) -> list[str]:
-        """Return the names of all queues that the database knows anything of, in their order.
+        """Return the names of all queues of which the database has any record, in alphabetical order.
 
-        Those that have messages, or turns, remembered keys or counts; that were declared, paused or drained; that
-        a declaration sends dead letters to, a schedule its messages, or a pipeline what it works on or makes; and that
-        a consumer was there for in the last day.
+        A queue is listed if it has messages, finished turns, remembered keys or counts; if it was declared, paused or
+        drained; if dead letters, a schedule or a pipeline lead to it; or if it had a consumer in the last day.
 
         Args:
-            reserved: also those that duerow keeps for itself, whose names begin with `duerow.`.
+            reserved: include the queues that duerow uses itself, whose names begin with `duerow.`.
         """
 
         def look() -> Plan[set[str]]:
@@ -45,7 +44,7 @@ class Directory(Pipelines):
         return sorted(name for name in names if reserved or not is_reserved(name))
 
     def knows_queue(self, name: str) -> bool:
-        """Return whether the database knows anything of a queue; see `known_queues`."""
+        """Return whether the database has any record of a queue; see `known_queues`."""
         called = check_queue_name(name)
 
         def look() -> Plan[bool]:
@@ -55,14 +54,14 @@ class Directory(Pipelines):
         return self.run(look) or called in self.known_queues(reserved=True)
 
     def consumers(self) -> list[Consumer]:
-        """Return the consumers that said in the last day that they are there, in the order of their names.
+        """Return the consumers that reported in the last day, ordered by name.
 
-        Workers say so every ten seconds; one that was not heard of for longer has gone, or hangs.
+        Workers report every ten seconds. One that has not reported for longer has stopped, or hangs.
         """
         return self.run(self.store.metadata.consumers)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of these names that was most likely meant, if one is like it."""
+    """Return the name that is most similar to this one; None if none is similar."""
     found = get_close_matches(name, list(names), 1)
     return found[0] if found else None

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from duerow.backoff import Delays
 from duerow.clock import Clock, HostClock
 from duerow.errors import ConfigurationError, Conflict, DuerowError, SchemaOutdated, StoreRefused
-from duerow.payload.encoding import Sealing, check_sealing
+from duerow.payload.encoding import Cipher, check_sealing
 from duerow.plan import Plan
 from duerow.queue.dead_letter_targets import DeadLetterTargets
 from duerow.queue.definition import Definition, readable
@@ -50,7 +50,7 @@ class Executor:
         store: Store,
         connections: Connections,
         clock: Clock | None = None,
-        encryption: Sealing | None = None,
+        encryption: Cipher | None = None,
     ) -> None:
         self._may_consume = False
         self.store = store

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from duerow.clock import NEVER
 from duerow.queue import limits
-from duerow.queue.limits import LIMITS, NEVER, NONE, RunLimits
+from duerow.queue.limits import LIMITS, NONE, RunLimits
 from duerow.sync.executor import Executor
 from duerow.sync.handle import P, QueueHandle
 from duerow.sync.own_messages import OwnMessages

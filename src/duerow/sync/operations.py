@@ -11,8 +11,9 @@ from duerow.message import check_key
 from duerow.phrases import Argument
 from duerow.plan import Plan
 from duerow.queue import mapping
+from duerow.queue.counts import CAP
 from duerow.queue.edits import one_id, one_of
-from duerow.queue.stats import CAP, Minute, Reason, Stats, minutes, reasons, work
+from duerow.queue.stats import Minute, Reason, Stats, minutes, reasons, work
 from duerow.store import Counters, Order, Query, QueueStats
 from duerow.sync.handle import P, QueueHandle
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 
 from duerow.queue import periods
+from duerow.queue.counts import CAP
 from duerow.queue.periods import CHARTS, FRESH, KEPT, PERIOD, Period
-from duerow.queue.stats import CAP
 from duerow.sync.executor import Executor
 from duerow.sync.handle import P, QueueHandle
 from duerow.sync.own_messages import OwnMessages

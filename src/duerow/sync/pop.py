@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from duerow.errors import CodecError, ConfigurationError
 from duerow.message import Message, check_span
 from duerow.plan import BEGIN, Plan
 from duerow.queue import edits, mapping
+from duerow.queue.poll import poll_interval
 from duerow.sync.handle import P
 from duerow.sync.reserve import Reservations
-
-POLL_WOKEN: Final = timedelta(seconds=5)
-POLL_ALONE: Final = timedelta(seconds=1)
 
 
 class Pops(Reservations[P]):
@@ -73,7 +71,7 @@ class Pops(Reservations[P]):
 
     def _pop_later(self, timeout: timedelta) -> Message[P] | None:  # noqa: ASYNC109
         deadline = time.monotonic() + timeout.total_seconds()
-        poll = POLL_WOKEN if self._store.capabilities.wakes_consumers else POLL_ALONE
+        poll = poll_interval(self._store.capabilities.wakes_consumers)
         listener = self.database.connections.listen([self.name])
         try:
             while (left := deadline - time.monotonic()) > 0:

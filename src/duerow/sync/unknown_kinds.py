@@ -1,5 +1,5 @@
 # Generated from ../aio/unknown_kinds.py by tools/generate_sync.py; edit that file instead.
-"""What a queue does with messages of kinds that it does not know: it leaves them to consumers that do, and says so."""
+"""How a queue treats messages of unknown kinds: it leaves them to consumers that know them, and logs that it did."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MOST_UNKNOWN: Final = 1_000
 class UnknownKinds(Edits[P]):
     """The part of a queue that knows which kinds of payloads it can read; see `Queue`.
 
-    Claims ask for all kinds until one meets a message of an unknown kind, and gives it back as it was. From then on
-    they ask for the known ones alone, until a look finds no others.
+    Claims ask for all kinds until one of them gets a message of an unknown kind and releases it. From then on they ask
+    only for known kinds, until `look_for_unknown` finds no others.
     """
 
     _only: frozenset[str] | None = None
@@ -45,32 +45,32 @@ class UnknownKinds(Edits[P]):
 
     @property
     def kinds_of(self) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-        """The kinds that a worker of it can read, by the names of the queues of which it can."""
+        """The kinds that a worker of this queue can read, by the names of the queues."""
         return {(self.name,): self.kinds}
 
     @property
     def only(self) -> Mapping[str, Collection[str]]:
-        """The kinds that claims ask for, by the queue's name, if they do not ask for all."""
+        """The kinds that claims ask for, by the queue's name; empty if they ask for all."""
         return {} if self._only is None else {self.name: self._only}
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """How many messages of unknown kinds were there at the last look, by the queue's name and their kinds."""
+        """How many messages of unknown kinds the last check found, by the queue's name and their kinds."""
         return {self.name: self._unknown} if self._unknown else {}
 
     def knows_kind(self, kind: str) -> bool:
-        """Return whether its consumers can read payloads of a kind as it is stored."""
+        """Return whether consumers of this queue can read payloads of this stored kind."""
         return kind in self._known
 
     def look_for_unknown(self) -> None:
-        """Count what claims leave, and say so if there are kinds among it of which nothing was said yet."""
+        """Count the messages that claims skip, and log those of kinds that were not logged before."""
         if self._only is None:
             return
         found = self._count_unknown(field("kind").not_in(self._known) & field("status").in_(LIVE))
         if new := found.keys() - self._unknown.keys():
             LOG.error(
-                "%d messages of %s are left, of kinds that this consumer does not know: %s; it knows %s. Start a "
-                "consumer that knows them, or give this one their type: queue(…, payload=…), --payload MODULE:TYPE",
+                "%d messages of %s were skipped because this consumer does not know their kinds: %s; it knows %s. "
+                "Start one that does, or give this one their type: queue(…, payload=…), --payload MODULE:TYPE",
                 sum(found.values()),
                 self.name,
                 ", ".join(sorted(map(repr, found))),
@@ -93,7 +93,7 @@ class UnknownKinds(Edits[P]):
         query = Query(self.name, where=where, limit=MOST_UNKNOWN)
         return Counter(record.kind for record in self.database.run(lambda: store.messages.find(query)))
 
-    def _meet_unknown(self) -> None:
+    def _found_unknown(self) -> None:
         """A claim has met a message of an unknown kind: ask for the known ones from now on."""
         self._only = self._known
         self.look_for_unknown()

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from duerow.errors import DuerowError, LeaseLost, MessageGone, StoreUnavailable
 from duerow.message import Draft
-from duerow.queue.consumer_id import consumer_name, new_claim
 from duerow.queue.limits import RunLimits
 from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
 from duerow.store import Query, Refused
+from duerow.store.consumer_id import consumer_name, new_claim
 from duerow.sync.executor import Executor
 from duerow.sync.periods import keep_periods
 from duerow.sync.queue import Queue

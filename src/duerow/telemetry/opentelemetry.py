@@ -19,7 +19,7 @@ from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observa
 from opentelemetry.trace import TracerProvider
 
 from duerow.plan import run
-from duerow.queue.stats import CAP
+from duerow.queue.counts import CAP
 from duerow.telemetry.process import watch
 from duerow.telemetry.reader import MOST_LABELS, Labels, QueueReading, Reader, Reading
 from duerow.telemetry.tracing import SYSTEM, trace_queues

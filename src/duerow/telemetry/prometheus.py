@@ -23,7 +23,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from duerow.plan import arun, run
-from duerow.queue.stats import CAP
+from duerow.queue.counts import CAP
 from duerow.telemetry.process import watch
 from duerow.telemetry.reader import MOST_LABELS, Distribution, Labels, Reader, Reading
 

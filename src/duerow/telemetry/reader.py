@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from duerow.queue import histogram
 from duerow.queue.audit import is_reserved
+from duerow.queue.counts import CAP
 from duerow.queue.histogram import Buckets, least
-from duerow.queue.stats import CAP, SEEN
+from duerow.queue.stats import SEEN
 from duerow.store import Counters, QueueStats, Store, Totals
 
 OTHER: Final = "other"

@@ -14,7 +14,7 @@ import msgspec
 
 from duerow.errors import ConfigurationError, MessageGone
 from duerow.message import Message
-from duerow.payload.encoding import said_of
+from duerow.payload.encoding import shown_failure
 from duerow.reservation import BareReservation
 from duerow.worker.progress import Progress, said
 
@@ -136,7 +136,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
                 each(copy(error))
             except Exception as failed:  # user code: other attempts' leases must not depend on it
                 quiet = self.reservation.sealed is not None  # its traceback could quote the payload
-                why = said_of(failed, quiet).message
+                why = shown_failure(failed, quiet).message
                 text = "a function to call at the end of an attempt failed: %s"
                 _LOG.error(text, why, exc_info=None if quiet else failed)
 

@@ -45,7 +45,7 @@ class NextDue(msgspec.Struct, frozen=True):
 
 
 class Sleep(msgspec.Struct, frozen=True):
-    """Wait at most this many seconds for a push or a call to wake up; answered with whether one came."""
+    """Wait at most this many seconds for a push or a wake-up call; answered with whether one came."""
 
     seconds: float
 

@@ -1,4 +1,4 @@
-"""Whether a worker is alive, and ready to work: for the probes of whatever runs it."""
+"""Whether a worker is alive and ready to work, for the probes of its process manager."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from duerow.worker.run import Run
 
 SILENT: Final = 60.0
-"""Seconds after which a worker that has not looked after its database hangs: it does so at least every 10 s."""
+"""Seconds without maintenance after which a worker counts as hanging; maintenance runs at least every 10 s."""
 
 
 class Health(NamedTuple):
     """The state of a worker.
 
     Attributes:
-        alive: False: it hangs, and should be killed and started again.
+        alive: False if it hangs, and should be killed and restarted.
         ready: whether it runs and its database answers.
-        why: in words; `ok` if it is ready.
+        why: the reason in words; `ok` if it is ready.
     """
 
     alive: bool
@@ -42,5 +42,5 @@ def health_of(run: Run | None) -> Health:
 
 
 def health_of_all(each: Iterable[Health]) -> Health:
-    """Return the health of several workers: that of the one that is worst off."""
+    """Return the health of several workers: the worst of them."""
     return min(each, key=lambda one: (one.alive, one.ready), default=health_of(None))

@@ -43,7 +43,7 @@ class Extend(msgspec.Struct, frozen=True):
 
 
 class WriteProgress(msgspec.Struct, frozen=True):
-    """Write how far handlers are."""
+    """Write the progress of handlers."""
 
     attempts: list[Attempt]
 
@@ -101,7 +101,7 @@ class LeaseKeeper:
         yield Freed(wake=False)
 
     def _write_progress(self, told: list[Attempt]) -> Plan[None]:
-        """Write what handlers said; what they say meanwhile is written at the next look."""
+        """Write the progress that handlers reported; what they report meanwhile is written next time."""
         for attempt in told:
             attempt.unwritten = False
         try:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.message import Failure, Message
-from duerow.payload.encoding import said_of
+from duerow.payload.encoding import shown_failure
 from duerow.queue.limits import RunLimits
 from duerow.settlement import DONE, Bury, Left, Release, Rollback
 from duerow.worker.attempt import Attempt
@@ -156,7 +156,7 @@ class WorkerLog:
 
     def _why(self, error: Any) -> str:
         """Return a message's error in one line; only its type and place if errors may quote the payload."""
-        return _one_line(said_of(error, self._quiet))
+        return _one_line(shown_failure(error, self._quiet))
 
     def _one(self, event: str, level: int, text: str, attempt: Attempt, *values: Any, **more: Any) -> None:
         if LOG.isEnabledFor(level):
@@ -203,7 +203,7 @@ def _server_time(attempt: Attempt) -> datetime:
 
 def _line(error: Any) -> str:
     """Return one line of at most 500 characters that says what went wrong."""
-    return _one_line(said_of(error, False))
+    return _one_line(shown_failure(error, False))
 
 
 def _one_line(described: Failure) -> str:

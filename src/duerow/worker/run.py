@@ -17,6 +17,7 @@ from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported, show
 from duerow.message import check_span
 from duerow.queue.limits import NONE, RunLimits
 from duerow.queue.metrics import Metrics
+from duerow.queue.poll import poll_interval
 from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import DONE, Commit, Move, Settlement, decide, mistake
 from duerow.signatures import check_call
@@ -30,8 +31,6 @@ from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
 Until = Literal["idle", "empty"] | None
 
 GRACE: Final = timedelta(seconds=10)
-POLL_WOKEN: Final = timedelta(seconds=5)
-POLL_ALONE: Final = timedelta(seconds=1)
 
 _UNTIL: Final[tuple[Until, ...]] = (None, "idle", "empty")
 _TICK: Final = timedelta(milliseconds=1)
@@ -204,7 +203,7 @@ class Run:
     @property
     def poll(self) -> float:
         """The most seconds to sleep."""
-        poll = self.options.poll or (POLL_WOKEN if self.hears else POLL_ALONE)
+        poll = self.options.poll or poll_interval(self.hears)
         return poll.total_seconds()
 
     def handlers_for(self, permits: int) -> int:
@@ -367,7 +366,7 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
 
 
 def is_async(handler: object) -> bool:
-    """Return whether calling it gives a coroutine, as far as one can tell without calling it."""
+    """Return whether a call returns a coroutine, as far as one can tell without calling."""
     return any(map(iscoroutinefunction, _called(handler)))
 
 
@@ -388,7 +387,7 @@ def check_async(handler: object, processes: int | None, awaited: bool) -> None:
 
 
 def is_generator(handler: object) -> bool:
-    """Return whether calling it gives a generator, so that nothing runs; as far as one can tell without calling it."""
+    """Return whether a call returns a generator, which runs nothing, as far as one can tell without calling."""
     return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
 
 

@@ -51,7 +51,7 @@ def stopped_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[Non
 
 @contextmanager
 def stopped_in_loop_by(signals: Sequence[int], stop: Callable[[], None]) -> Iterator[None]:
-    """As `stopped_by`, but the running loop calls `stop`: a signal may have interrupted code that holds a lock."""
+    """Like `stopped_by`, but the running loop calls `stop`: a signal may have interrupted code that holds a lock."""
     loop = asyncio.get_running_loop()
     looking: asyncio.TimerHandle | None = None
 

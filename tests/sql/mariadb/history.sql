@@ -241,7 +241,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given INNE
 JOIN duerow_remembered ON duerow_remembered.queue = given.queue AND duerow_remembered.`key` = given.`key` LOCK IN
     SHARE MODE
 
--- statement: scan_past
+-- statement: scan_history
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
@@ -268,7 +268,7 @@ WHERE duerow_history.id <= :last AND (coalesce(duerow_history.queue, '') IN :que
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in
 
--- statement: scan_past-descending
+-- statement: scan_history-descending
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id

@@ -440,7 +440,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_remembered WITH (FORCESEEK) ON duerow_remembered.queue = given.queue AND duerow_remembered.[key] =
     given.[key]
 
--- statement: scan_past
+-- statement: scan_history
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
@@ -487,7 +487,7 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
     > CAST(:after_token AS BIGINT))
 ORDER BY duerow_history.id, duerow_history.token
 
--- statement: scan_past-descending
+-- statement: scan_history-descending
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id

@@ -244,7 +244,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `key` VARCHAR(255) CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_remembered ON duerow_remembered.queue = given.queue AND duerow_remembered.`key` = given.`key` FOR SHARE
 
--- statement: scan_past
+-- statement: scan_history
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
@@ -276,7 +276,7 @@ WHERE duerow_history.id <= :last AND (coalesce(duerow_history.queue, '') IN :que
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in
 
--- statement: scan_past-descending
+-- statement: scan_history-descending
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id

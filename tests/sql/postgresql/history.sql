@@ -232,7 +232,7 @@ FROM duerow_remembered
 WHERE duerow_remembered.queue = given.queue AND duerow_remembered.key = given.key
 LIMIT 1) AS found ON true
 
--- statement: scan_past
+-- statement: scan_history
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
@@ -267,7 +267,7 @@ WHERE duerow_history.id <= :last::BIGINT AND coalesce(duerow_history.queue, '') 
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in::INTEGER
 
--- statement: scan_past-descending
+-- statement: scan_history-descending
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id

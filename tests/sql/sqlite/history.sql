@@ -207,7 +207,7 @@ WHERE (duerow_remembered.queue, duerow_remembered."key") IN (SELECT given.queue,
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "key"
 FROM json_each(:given) AS given_rows) AS given)
 
--- statement: scan_past
+-- statement: scan_history
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
@@ -236,7 +236,7 @@ FROM json_each(:queues) AS queues_rows) AS queues) AND duerow_history.outcome = 
 ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in OFFSET :param_7
 
--- statement: scan_past-descending
+-- statement: scan_history-descending
 -- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
 -- downwards.
 SELECT duerow_history.id

@@ -108,7 +108,7 @@ def test_a_table_with_a_trigger_is_refused_as_a_queue_and_duerows_own_are_not_as
         asked.append(text)
         return [("audit",)] if "sys.triggers" in text and values == ("shop.[order]",) else [(15, 3, 150, True)]
 
-    with pytest.raises(ConfigurationError, match="the table has the trigger audit, and SQL Server answers no rows"):
+    with pytest.raises(ConfigurationError, match="the table has the trigger audit, and SQL Server returns no rows"):
         run(rows.schema.check(), answer)
     assert len(asked) == 2
     run(check_database(SqlStore(SqlServer(), "duerow_", None, None).context), answer)

@@ -1,4 +1,4 @@
-"""One request and what becomes of it: when it is sent again, and what an answer means. It sends nothing itself."""
+"""Decides for one request when it is sent again, and what its answer means. It sends nothing itself."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
 GATEWAY: Final = frozenset({502, 504})
-"""What a proxy says that had sent the request on, or may have."""
+"""Statuses of a proxy that may have passed the request on."""
 
 _NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
-"""Errors that come before the first byte of a request is sent."""
+"""Errors that occur before the first byte of a request is sent."""
 
 _IMPOSSIBLE: Final = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 class Exchange:
-    """A request until it is answered, or given up.
+    """A request, until it is answered or given up.
 
     Args:
         site: where it is sent.
@@ -55,12 +55,12 @@ class Exchange:
 
     @property
     def path(self) -> str:
-        """Where it goes."""
+        """The URL's path."""
         return self._operation.name
 
     @property
     def headers(self) -> dict[str, str]:
-        """Its headers; from the second time on they may say that it may have been carried out already."""
+        """The headers. A repeated request says in them that the server may have carried it out already."""
         said = {"Content-Type": JSON}
         if self._key is not None:
             said["Idempotency-Key"] = self._key
@@ -69,16 +69,16 @@ class Exchange:
         return said
 
     def lost(self, error: httpx.HTTPError) -> float:
-        """Return the seconds after which to send it again, since no answer came; raise if it is not sent again."""
+        """Return after how many seconds to send it again, because no answer came; raise if it is not sent again."""
         if isinstance(error, _IMPOSSIBLE):
-            raise ConfigurationError(f"{self._site.name} cannot be asked: {error}") from error
+            raise ConfigurationError(f"cannot reach {self._site.name}: {error}") from error
         if not isinstance(error, _NEVER_SENT):
             self._perhaps_done = self._key is not None
         reason = str(error) or type(error).__name__
         return self._again(f"{self._site.name} did not answer {self._operation.name}: {reason}", None, error)
 
     def answered(self, response: httpx.Response) -> float | None:
-        """Return None if a response is the answer, or else the seconds after which to send it again; raise errors."""
+        """Return None if a response is the answer, otherwise after how many seconds to send it again; raise errors."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code == 200 and kind == JSON:
             return None
@@ -89,7 +89,7 @@ class Exchange:
         return self._without_error(response, said)
 
     def _refused(self, error: DuerowError, response: httpx.Response) -> float:
-        """Raise the error of a store, unless it says that trying again may help and that nothing happened."""
+        """Raise the error of a store, unless it says that nothing happened and that another try may help."""
         if not isinstance(error, StoreUnavailable):
             raise error
         if self._perhaps_done:
@@ -99,7 +99,7 @@ class Exchange:
         return self._again(str(error), response, None)
 
     def _without_error(self, response: httpx.Response, said: str) -> float:
-        """Return or raise what follows from a response that is of the guard, of a proxy, or of some other server."""
+        """Judge a response of the guard, of a proxy, or of some other server, which contains no error of a store."""
         status, name = response.status_code, self._site.name
         if status in GATEWAY:
             self._perhaps_done = self._key is not None
@@ -117,12 +117,12 @@ class Exchange:
         if status >= 500:
             raise DuerowError(f"{name} failed at {self._operation.name} with {status}{said}")
         raise ConfigurationError(
-            f"at {name} there is no API of duerow that knows {self._operation.name}: it answered {status}{said}. The "
-            "URL is the address of the dashboard, without /api/v1"
+            f"{name} has no duerow API that supports {self._operation.name} (HTTP {status}){said}. The URL is the "
+            "address of the dashboard, without /api/v1"
         )
 
     def _again(self, text: str, response: httpx.Response | None, error: Exception | None) -> float:
-        """Return the seconds after which to send it again; raise StoreUnavailable if it was sent often enough."""
+        """Return after how many seconds to send it again; raise StoreUnavailable if there are no retries left."""
         if self._left <= 0:
             outcome: Literal["none", "unknown"] = "unknown" if self._perhaps_done else "none"
             raise StoreUnavailable(text, outcome) from error
@@ -133,10 +133,10 @@ class Exchange:
 
 
 def read(request: Request, body: bytes, name: str) -> Any:
-    """Return what a response says.
+    """Return the result in a response.
 
     Raises:
-        ConfigurationError: it says something that this version does not understand.
+        ConfigurationError: this version does not understand the response.
     """
     try:
         return request.operation.read_answer(body)

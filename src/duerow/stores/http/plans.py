@@ -13,7 +13,6 @@ from duerow.conditions.model import Condition
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
-from duerow.queue.consumer_id import new_claim
 from duerow.reservation import Receipt
 from duerow.store import (
     Change,
@@ -44,6 +43,7 @@ from duerow.store import (
     Tally,
     Turn,
 )
+from duerow.store.consumer_id import new_claim
 from duerow.store.wire import calls
 from duerow.store.wire.calls import PROTOCOL, About
 from duerow.stores.http.requests import Requests
@@ -59,7 +59,7 @@ class _Part:
     """A part of the contract.
 
     Args:
-        requests: asks the server.
+        requests: sends requests to the server.
     """
 
     def __init__(self, requests: Requests) -> None:
@@ -128,7 +128,7 @@ class HttpMessages(_Part):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
-        """Reserve and commit, so that no message is lost with an answer."""
+        """Reserve and commit, so that a lost answer loses no message."""
         lent = yield from self.reserve(queue, limit, POPPING, None, new_claim(), None, keep, kinds, apart)
         turns = [
             Turn(Receipt(one.id, one.token), Committed(), None if one.group is None else (queue, one.group))
@@ -138,7 +138,7 @@ class HttpMessages(_Part):
         return [one for one in lent.records if Receipt(one.id, one.token) not in lost]
 
     def find(self, query: Query) -> Plan[list[Record]]:
-        """Read messages, a thousand with each request where their order says how to go on."""
+        """Read messages, a thousand with each request if their order lets the next request continue."""
         found: list[Record] = []
         while True:
             page = _page(query, found)
@@ -177,7 +177,7 @@ class HttpOperations(_Part):
         return self._ask("operations.queue_stats", calls.StatsCall(queue, cap))
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what stands between it and a consumer."""
+        """Read a message and what keeps it from a consumer."""
         found: Inspection | None = yield from self._ask("operations.inspect", calls.InspectCall(queue, id, key))
         self._requests.seen([] if found is None else [found.record])
         return found
@@ -211,7 +211,7 @@ class HttpHistory(_Part):
         return self._ask("history.find", calls.HistoryCall(query))
 
     def prune(self, limit: int) -> Plan[int]:
-        """Delete what was kept long enough."""
+        """Delete expired history."""
         return self._ask("history.prune", calls.PruneCall(limit))
 
 
@@ -230,7 +230,7 @@ class HttpMetadata(_Part):
         return self._ask("metadata.settings", calls.SettingsCall(queue))
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
-        """Make indexes for payload fields."""
+        """Create indexes for payload fields."""
         return self._ask("metadata.index", calls.IndexCall(queue, [*fields], dry_run))
 
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
@@ -260,23 +260,23 @@ class HttpMetadata(_Part):
 
 
 class HttpCounters(_Part):
-    """What processes counted; see `duerow.store.CounterStore`."""
+    """The counts of processes; see `duerow.store.CounterStore`."""
 
     def note_counts(self, process: str, rows: Sequence[Counted]) -> Plan[None]:
-        """Store what a process counted."""
+        """Store the counts of a process."""
         return self._ask("counters.note_counts", calls.NoteCountsCall(process, [*rows]))
 
     def read(self, queue: str) -> Plan[Counters]:
-        """Read what was counted."""
+        """Read the counts."""
         return self._ask("counters.read", calls.QueueCall(queue))
 
 
 class HttpSchema(_Part):
-    """The tables are the server's; see `duerow.store.SchemaStore`.
+    """The server's tables; see `duerow.store.SchemaStore`.
 
     Args:
-        requests: asks the server.
-        learn: is told what the server says of its store.
+        requests: sends requests to the server.
+        learn: called with the server's description of its store.
     """
 
     def __init__(self, requests: Requests, learn: Callable[[About], None]) -> None:
@@ -284,13 +284,13 @@ class HttpSchema(_Part):
         self._learn = learn
 
     def check(self) -> Plan[None]:
-        """Ask what the store behind the server can do; refuse a server that speaks of operations in another way."""
+        """Ask for the capabilities of the server's store; refuse a server with an incompatible protocol."""
         about: About = yield from self._ask("schema.check", calls.NoArguments())
         if about.protocol != PROTOCOL:
             older = "server" if about.protocol < PROTOCOL else "client"
             raise ConfigurationError(
-                f"{self._requests.name} runs duerow {about.version}, which this version cannot speak with over HTTP: "
-                f"upgrade the {older}"
+                f"{self._requests.name} runs duerow {about.version}, which is incompatible with this version over "
+                f"HTTP: upgrade the {older}"
             )
         self._requests.largest = about.max_body_bytes
         self._learn(about)
@@ -301,7 +301,7 @@ class HttpSchema(_Part):
         return []
 
     def migration_sql(self) -> NoReturn:
-        """Refuse: whoever has the database makes its tables."""
+        """Refuse: the tables are created where the database is."""
         raise NotSupported("over HTTP there are no tables to make: run this with the URL of the database itself")
 
     def roles_sql(self, names: Mapping[str, str]) -> NoReturn:
@@ -312,7 +312,7 @@ class HttpSchema(_Part):
 
 
 def _page(query: Query, found: Sequence[Record]) -> Query:
-    """Return what to read next; all that is left where the order is that in which messages are handed out."""
+    """Return the next page to read; everything that is left if messages are read in the order of handing out."""
     left = query.limit - len(found)
     if query.by_id:
         after = found[-1].id if found else query.after_id

@@ -1,4 +1,4 @@
-"""What the parts of the store share: how they ask, and what they know of messages that they were shown."""
+"""What the parts of the store share: how they send requests, and which messages they have seen."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from duerow.store.wire.operations import OPERATIONS, encoded
 from duerow.stores.http.exchange import Request, read
 
 MOST_PLACES: Final = 100_000
-"""Of how many messages it is remembered in which queue they are."""
+"""For how many messages the queue is remembered."""
 
 
 class Requests:
-    """Asks a server, and remembers in which queues the messages are that it has shown.
+    """Sends requests, and remembers the queue of each message that the server has returned.
 
-    A receipt does not say where its message is, and the server has to know to find it quickly.
+    A receipt does not say in which queue its message is, and the server needs the queue to find it quickly.
 
     Args:
-        name: what errors call the server.
+        name: the name of the server in errors.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,7 +45,7 @@ class Requests:
         return read(request, body, self.name)
 
     def seen(self, records: Iterable[Record]) -> None:
-        """Remember where messages are."""
+        """Remember the queues of messages."""
         with self._lock:
             for record in records:
                 self._queues[record.id] = record.queue
@@ -54,5 +54,5 @@ class Requests:
                 self._queues.popitem(last=False)
 
     def queue_of(self, id: int) -> str | None:
-        """Return where a message was seen last; None: it was not, or long ago."""
+        """Return the queue in which a message was last seen; None if it was not, or was forgotten."""
         return self._queues.get(id)

@@ -1,4 +1,4 @@
-"""Where the API is, and how it is asked: from a URL and the options of `connect`."""
+"""The address of the API and the options of requests, from a URL and the options of `connect`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMEOUT: Final = 30.0
 """Seconds to wait for an answer."""
 
 CONNECT_TIMEOUT: Final = 5.0
-"""The most seconds to wait for a connection."""
+"""How many seconds to wait for a connection at most."""
 
 RETRIES: Final = 3
 MOST_RETRIES: Final = 100
@@ -38,14 +38,14 @@ _TABLES: Final = "the server decides which tables it uses: leave out {}="
 
 @dataclass(frozen=True)
 class Site:
-    """A place where duerow's API is.
+    """The address of an API of duerow, and how to send requests to it.
 
     Attributes:
         url: where the application is mounted, without user and password.
-        token: what the server is shown; None: nothing.
+        token: the token to send; None: none.
         timeout: seconds to wait for an answer.
         retries: how many times a request is sent again.
-        make: makes the clients instead; None: httpx itself.
+        make: creates the clients; None: httpx itself.
     """
 
     url: str
@@ -56,33 +56,33 @@ class Site:
 
     @property
     def place(self) -> Hashable:
-        """What tells it from other places."""
+        """The identity of the site."""
         return "http", self.url
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return self.url
 
     @cached_property
     def _certificates(self) -> SSLContext:
-        """The certificates that are trusted: read once, since that takes milliseconds, and not in an event loop."""
+        """The trusted certificates. They are read once, outside of event loops, because that takes milliseconds."""
         return httpx.create_ssl_context()
 
     @cached_property
     def _version(self) -> str:
-        """The version of duerow, for the logs of the server."""
+        """The version of duerow, for the server's logs."""
         return version("duerow")
 
     def prepared(self) -> Site:
-        """Return it with all that is read from files."""
+        """Return the site with everything that is read from files."""
         _ = self._version
         if self.make is None and self.url.startswith("https:"):
             _ = self._certificates
         return self
 
     def client(self, kind: type[T]) -> T:
-        """Return a client of httpx's, of either face."""
+        """Return a new httpx client, of either face."""
         said = {"User-Agent": f"duerow/{self._version}", "Accept": "application/json"}
         if self.token is not None:
             said["Authorization"] = f"Bearer {self.token}"
@@ -102,10 +102,10 @@ class Site:
 
 
 def site_of(target: Any, settings: Settings) -> Site:
-    """Return what a URL and the options of `connect` say.
+    """Return the site for a URL and the options of `connect`.
 
     Raises:
-        ConfigurationError: it is no URL, or an option cannot be. No error shows the token.
+        ConfigurationError: the URL or an option is invalid. No error shows the token.
     """
     if not isinstance(target, str):
         raise ConfigurationError(f"queues behind an HTTP API are opened by a URL, not by {type(target).__name__}")
@@ -159,7 +159,7 @@ def _number(options: Mapping[str, Any], name: str, usual: T, kind: Callable[[Any
 
 
 def _token(given: Any, said: bool) -> str | None:
-    """Return the token; one in a URL has its odd characters encoded."""
+    """Return the token; special characters of one in a URL are encoded."""
     if given is None or given == "":
         return None
     token = given if said or not isinstance(given, str) else unquote(given)
@@ -171,7 +171,7 @@ def _token(given: Any, said: bool) -> str | None:
 
 
 def _bare_reason(error: ValueError) -> str:
-    """Return why a URL cannot be read, without what it quotes."""
+    """Return why a URL cannot be parsed, without quoting it."""
     return str(error).partition(":")[0].partition("'")[0].strip()
 
 

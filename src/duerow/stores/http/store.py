@@ -18,12 +18,12 @@ from duerow.stores.http.requests import Requests
 
 
 class HttpStore(Store):
-    """Queues of a database that an HTTP API leads to.
+    """Queues of a database behind an HTTP API.
 
-    What the database behind the server lacks is known once it was asked, when the store is opened.
+    The capabilities of that database are known once the server has been asked, when the store is opened.
 
     Args:
-        name: what errors call the server.
+        name: the name of the server in errors.
     """
 
     def __init__(self, name: str) -> None:
@@ -37,7 +37,7 @@ class HttpStore(Store):
         self.schema = HttpSchema(requests, self._learn)
 
     def _learn(self, about: About) -> None:
-        """Take in what the server says of its store."""
+        """Adopt the server's description of its store."""
         self.capabilities = about.capabilities()
         for part in THROUGH_HTTP.parts - self.capabilities.parts:
             lacking: Any = missing(part)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 import msgspec
 
 from duerow.store import Counted, Counters, Totals
+from duerow.store.metadata import COUNTS_KEPT, of_last_hour
 from duerow.stores.memory.state import State
-
-HOUR: Final = timedelta(hours=1)
-MINUTE: Final = timedelta(minutes=1)
-KEPT: Final = timedelta(minutes=70)
 
 
 def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> None:
@@ -21,7 +17,7 @@ def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> 
     counted = {**state.counted, **{(row.queue, row.minute, process): row for row in rows}}
     lifetimes = dict(state.lifetimes)
     for place, row in list(counted.items()):
-        if row.minute < now - KEPT:
+        if row.minute < now - COUNTS_KEPT:
             del counted[place]
             lifetimes[row.queue] = _sum([lifetimes.get(row.queue, Totals()), row.totals])
     state.count(counted, lifetimes)
@@ -35,7 +31,7 @@ def read(state: State, now: datetime, queue: str) -> Counters:
         if row.queue == queue
     ]
     lifetime = _sum([state.lifetimes.get(queue, Totals()), *(row.totals for row in rows)])
-    return Counters(now, lifetime, [row for row in rows if row.minute + MINUTE > now - HOUR])
+    return Counters(now, lifetime, of_last_hour(rows, now))
 
 
 def _sum(parts: Iterable[Totals]) -> Totals:

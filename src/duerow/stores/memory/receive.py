@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.message import LIVE
 from duerow.store import Arrival, HistoryRow, Reception, Record
+from duerow.store.bulk import REFUSED
 from duerow.stores.memory import batches
 from duerow.stores.memory.state import State
-
-REFUSED: Final = "/refused"
-"""The suffix of an import's name in the record of its refusal."""
 
 
 def receive(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from duerow.store import Planned, ScheduleChange, SchedulesFound
+from duerow.store.metadata import DUE_AT_ONCE
 from duerow.stores.memory import steps
 from duerow.stores.memory.state import State
-
-DUE_AT_ONCE: Final = 100
 
 
 def find(state: State, now: datetime, name: str | None, due: bool) -> SchedulesFound:

@@ -25,8 +25,8 @@ from duerow.store import (
 )
 from duerow.stores.memory import history, join
 from duerow.stores.memory.state import State
-from duerow.stores.memory.steps import change, lent_on
-from duerow.stores.records import begun_anew, dead, due_time, settled
+from duerow.stores.memory.steps import lent_on, merge_into_holder
+from duerow.stores.records import as_new, dead, due_time, settled
 
 
 def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
@@ -103,7 +103,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retent
     held = state.holder(move.to, move.key)
     if move.key is None or held is None or held.id == record.id:
         history.ended(state, now, record, move, keep)
-        arrived = begun_anew(record, due_time(now, move.due, move.delay))
+        arrived = as_new(record, due_time(now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         state.put(replace(arrived, group=move.group, priority=move.priority))
         return None
@@ -112,7 +112,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retent
     # Another message stands for this one from now on.
     history.ended(state, now, record, move, keep, met=True)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
-    change(state, now, held, entry, move.on_duplicate)
+    merge_into_holder(state, now, held, entry, move.on_duplicate)
     state.drop(record.id)
     return None
 

@@ -84,7 +84,7 @@ def push_new(
     return push(state, now, entries, on_duplicate, remembered)
 
 
-def change(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
+def merge_into_holder(state: State, now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Outcome:
     """Apply a push to the live message that holds its key; return that message; see `records.met`."""
     after = met(now, held, entry, on_duplicate)
     if after is None:
@@ -278,19 +278,19 @@ def _is_behind(state: State, record: Record) -> bool:
     return record.leased_by is None and state.blocker(record) is not None
 
 
-def alter(
+def change(
     state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool
 ) -> list[Refused]:
     """Change messages one after the other, so that each sees the keys of those before it."""
     refused: list[Refused] = []
     before = state.mark()
-    for change in changes:
-        record = lent_on(state, change.receipt)
-        error = _refusal(state, now, queue, record, change, even_if_leased)
+    for one in changes:
+        record = lent_on(state, one.receipt)
+        error = _refusal(state, now, queue, record, one, even_if_leased)
         if record is None or error is not None:
-            refused.append(Refused(change.receipt, error or LeaseLost(change.receipt.id)))
+            refused.append(Refused(one.receipt, error or LeaseLost(one.receipt.id)))
         else:
-            state.put(altered(now, record, change))
+            state.put(altered(now, record, one))
     if dry_run:
         state.undo(before)
     return refused
@@ -358,7 +358,7 @@ def lent_on(state: State, receipt: Receipt) -> Record | None:
 def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate, former: int | None) -> Pushed:
     held = state.holder(entry.queue, entry.key)
     if held is not None:
-        return Pushed(held.id, change(state, now, held, entry, on_duplicate))
+        return Pushed(held.id, merge_into_holder(state, now, held, entry, on_duplicate))
     if former is not None:
         return Pushed(former, "ignored")
     record = created(state.next_id(), entry, now)

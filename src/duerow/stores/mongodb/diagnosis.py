@@ -39,5 +39,8 @@ def standalone(capabilities: Capabilities) -> Plan[list[Finding]]:
     yield commands.hello()
     if capabilities.transactions:
         return []
-    what = "this server is no replica set, so it has no transactions: pushes wake nobody, and moves of many can be cut"
+    what = (
+        "this server is no replica set, so it has no transactions: pushes wake no workers, and a move of several "
+        "messages can stop halfway"
+    )
     return [Finding("standalone", "note", what, "server", "Make it a replica set of one: rs.initiate()")]

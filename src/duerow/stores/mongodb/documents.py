@@ -188,7 +188,7 @@ PLAIN: Final = {"fields": 0, "labels": 0}
 """The fields of a message that are not read."""
 
 
-def past_document(past: HistoryRow) -> dict[str, Any]:
+def history_document(past: HistoryRow) -> dict[str, Any]:
     """Return a finished turn as it is stored, without its expiry."""
     fields: dict[str, Any] = {
         name: micro(value) if isinstance(value, datetime) else value
@@ -201,7 +201,7 @@ def past_document(past: HistoryRow) -> dict[str, Any]:
     return fields
 
 
-def past_of(found: Mapping[str, Any]) -> HistoryRow:
+def history_row_of(found: Mapping[str, Any]) -> HistoryRow:
     """Return a stored turn."""
     return HistoryRow(
         id=int(found["id"]),

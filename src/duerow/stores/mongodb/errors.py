@@ -133,7 +133,7 @@ def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
 
 
 def _told(error: pymongo.PyMongoError) -> str:
-    """Return what is said of an error as far as it holds names alone; the server's text may repeat a whole command."""
+    """Return the text of an error if it contains only names; other texts may quote a whole command."""
     if not isinstance(error, pymongo.OperationFailure):
         return str(error)
     details: Mapping[str, Any] = error.details or {}

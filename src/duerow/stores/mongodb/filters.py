@@ -81,7 +81,7 @@ def _among(path: Path, values: tuple[Value, ...], turns: bool) -> dict[str, Any]
 
 
 def _kept(path: Path, value: Value) -> list[Any]:
-    """Return a value as what is at this path is kept; empty if nothing there can be compared with it."""
+    """Return a value as it is stored at this path; empty if nothing there can be compared with it."""
     moment = KINDS.get(path[0]) == "moment"
     if isinstance(value, datetime):
         return [micro(value)] if moment else []

@@ -106,7 +106,7 @@ def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Tar
 
 
 def _of_client(given: Any, settings: Settings) -> Target:
-    """Return what a client of the user's own says, or a database of one."""
+    """Return the target of a user's own client or database."""
     whole = isinstance(given, MongoClient | AsyncMongoClient)
     client, named = (given, _default_database(given)) if whole else (given.client, given.name)
     options = dict(settings.options)

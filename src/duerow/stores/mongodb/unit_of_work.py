@@ -1,4 +1,4 @@
-"""A unit of work: messages as read and as changed in Python, which are then written at once.
+"""A unit of work: messages are read, changed in Python, and then written at once.
 
 In a transaction everything is written together; if one of the messages has changed since it was read, that is a
 Conflict. Without transactions each message is written by itself, matched by the token that was read.
@@ -23,9 +23,9 @@ from duerow.stores.mongodb.documents import (
     CollectionNames,
     difference,
     document,
+    history_document,
     maybe_moment,
     micro,
-    past_document,
     record_of,
     whole_batch,
 )
@@ -43,8 +43,8 @@ GroupPlace = tuple[str, str]
 def promote_next(names: CollectionNames, groups: Iterable[GroupPlace]) -> Plan[None]:
     """Put the first message of each group in line, in the transaction in which another one leaves.
 
-    It is written even if it is in line: if it leaves at the same time, one of both transactions is undone, so the
-    message behind it is seen by one of them.
+    It is written even if it is already in line. If it leaves at the same time, one of the two transactions is
+    rolled back, so one of them sees the message behind it.
     """
     for queue, group in sorted(groups):
         members = {"queue": queue, "line_group": group}
@@ -147,7 +147,7 @@ class UnitOfWork:
         self._touch(id_)
 
     def note(self, past: HistoryRow) -> None:
-        """Write a turn to the history, if that is kept."""
+        """Write a turn to the history, if history is kept."""
         if self.keep is not None and self.keep.history is not None:
             self._pasts.append(past)
 
@@ -185,7 +185,7 @@ class UnitOfWork:
         for documents in commands.in_commands(whole_batch(self.records[id_] for id_ in new)):
             yield commands.insert(messages, documents)
         yield from promote_next(self.names, self._left_groups())
-        yield from self._write_past()
+        yield from self._write_history()
 
     def write_alone(self, id_: int) -> Plan[Written]:
         """Write one message by itself; return whether it was unchanged since it was read."""
@@ -210,7 +210,7 @@ class UnitOfWork:
         return {"q": self._fence(id_), "u": update} if update else None
 
     def _left_groups(self) -> set[GroupPlace]:
-        """Return the groups of which a message left, or is no longer lent."""
+        """Return the groups that a message has left, or in which it is no longer leased."""
         left: set[GroupPlace] = set()
         for id_ in self._touched:
             before = self._before.get(id_, {})
@@ -223,9 +223,9 @@ class UnitOfWork:
                 left.add(group)
         return left
 
-    def _write_past(self) -> Plan[None]:
+    def _write_history(self) -> Plan[None]:
         history = timedelta(0) if self.keep is None or self.keep.history is None else self.keep.history
-        turns = [past_document(past) | self.until(self.now + history) for past in self._pasts]
+        turns = [history_document(past) | self.until(self.now + history) for past in self._pasts]
         for documents in commands.in_commands(turns):
             yield commands.insert(self.names.history, documents)
         held = [

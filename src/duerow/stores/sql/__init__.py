@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from duerow.errors import ConfigurationError
 from duerow.store import AsyncConnections, Connections, Settings, Store
-from duerow.stores.sql.connections.engines import Driving, own_engine
+from duerow.stores.sql.connections.engines import Drivers, own_engine
 from duerow.stores.sql.connections.sync.connections import BlockingConnections
 from duerow.stores.sql.diagnosis import SqlCheck
 from duerow.stores.sql.dialects.base import Dialect
@@ -39,7 +39,7 @@ class Family:
 
     blocking: type[BlockingConnections] = BlockingConnections
 
-    def __init__(self, dialect: Dialect, driving: Driving, checks: Mapping[str, SqlCheck] | None = None) -> None:
+    def __init__(self, dialect: Dialect, driving: Drivers, checks: Mapping[str, SqlCheck] | None = None) -> None:
         self.dialect, self.driving, self.checks = dialect, driving, checks or {}
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:

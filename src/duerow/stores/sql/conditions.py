@@ -1,4 +1,4 @@
-"""Conditions as SQL, in three-valued logic, with null turned into false wherever it would be negated."""
+"""Conditions as SQL, in three-valued logic; null becomes false wherever it would be negated."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Conditions:
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
 
-        Negations are moved inwards to the comparisons, so that no database has to evaluate nested ones, and a condition
-        without negations keeps a form that indexes serve.
+        Negations are moved inwards to the comparisons, so that no database has to evaluate nested ones. A condition
+        without negations keeps a form that indexes can serve.
         """
         match condition:
             case Not(term):
@@ -66,9 +66,9 @@ class Conditions:
         return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
 
     def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
-        """Return what holds wherever the condition does, and is served by the index of its field; None if it has none.
+        """Return a wider condition that the index of the field serves; None if there is no index.
 
-        It may hold of more, so that nothing of what an index keeps has to be exact.
+        It holds wherever the condition holds, and may hold elsewhere, so the values in the index need not be exact.
         """
         match condition:
             case Compare(path, operator, value) if path in self._kinds:
@@ -94,9 +94,10 @@ class Conditions:
         return _any_of(key, _OR_EQUAL[operator], known) if len(known) == len(numbers) else None
 
     def _near(self, operator: Operator, value: int | float) -> ColumnElement[Any] | None:
-        """Return a number as an index is asked for it, of a range a bound that surely lies outside; None: none does.
+        """Return the number to look up in an index; for a range, a bound that is surely outside; None if there is none.
 
-        Databases differ in the last bit of what they read, and an index holds integers as the floats next to them.
+        Databases differ in the last bit of the floats that they read, and an index stores integers as the nearest
+        floats.
         """
         if operator == "=":
             return self.dialect.key_of(value)
@@ -148,7 +149,7 @@ class Conditions:
         return self._member(path).text
 
     def _compared(self, path: Path, operator: Operator, values: Sequence[Value]) -> ColumnElement[bool]:
-        """Return that what a path leads to compares so with one of the values."""
+        """Return the comparison of the value at a path with any of these values."""
         texts = [literal(value, Text()) for value in values if isinstance(value, str)]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
         root = path[0]
@@ -178,7 +179,7 @@ class Conditions:
     def _real(
         self, found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]
     ) -> ColumnElement[bool]:
-        """Return that a float compares so with a number, exactly: an integer stands for the float next to it."""
+        """Return the exact comparison of a float with any of these numbers, which may be integers."""
         bounds = [_limit(operator, value, _float_below, _float_above) for value in values]
         return _any_of(found, operator, [self.dialect.real(bound) for bound in bounds if bound is not None])
 
@@ -187,7 +188,7 @@ class Conditions:
 
 
 def _is_of(kind: IndexKind, value: Value) -> bool:
-    """Return whether an index of this kind holds what equals the value."""
+    """Return whether an index of this kind can contain the value."""
     if isinstance(value, bool):
         return kind == "boolean"
     return kind == "text" if isinstance(value, str) else kind in ("integer", "float") and isinstance(value, int | float)
@@ -210,7 +211,7 @@ def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
 
 
 def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Return that a value compares so with one of these, all of its own type."""
+    """Return the comparison of a value with any of these bounds, all of its type."""
     if not bounds:
         return false()
     if len(bounds) == 1:
@@ -219,7 +220,7 @@ def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[Colu
 
 
 def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]) -> ColumnElement[bool]:
-    """Return that an integer compares so with a number, exactly: a float stands for the integer next to it."""
+    """Return the exact comparison of an integer with any of these numbers, which may be floats."""
     bounds = [bound for value in values if (bound := _limit(operator, value, _whole_below, _whole_above)) is not None]
     within = [bound for bound in bounds if _LEAST_INTEGER <= bound <= _MOST_INTEGER]
     if bounds and not within and operator != "=":
@@ -231,11 +232,11 @@ def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int |
 def _limit(
     operator: Operator, value: int | float, below: Callable[[int | float], N], above: Callable[[int | float], N]
 ) -> N | None:
-    """Return the number of one type that divides it just as the value does; None if nothing of it equals the value.
+    """Return the bound of another type that gives the same comparison; None if no number of the type can be equal.
 
     Args:
-        operator: how it is compared: whatever is less than 2.5 is, among integers, less than 3.
-        value: what is compared with.
+        operator: the comparison: an integer that is less than 2.5 is less than 3.
+        value: the number to compare with.
         below: returns the largest number of the type that is not above a value.
         above: returns the smallest one that is not below it.
     """

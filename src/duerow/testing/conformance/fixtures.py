@@ -23,7 +23,7 @@ import pytest
 from duerow import Database, Queue, fixed, limited
 from duerow.clock import Clock
 from duerow.errors import NotSupported
-from duerow.payload.encoding import Sealing
+from duerow.payload.encoding import Cipher
 from duerow.store import MissingPart, Part
 from duerow.sync.tasks import Tasks
 from duerow.testing.clock import MovableClock, seconds
@@ -114,7 +114,7 @@ Harm = Callable[[int], None]
 class OpenDatabase(Protocol):
     """Opens another handle on the database of the test, which is closed at the end of the test."""
 
-    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Sealing | None = ...) -> Database:
+    def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Cipher | None = ...) -> Database:
         """Connect; by default with the test's clock, migrated, and without encryption."""
         ...
 
@@ -153,9 +153,7 @@ def open_database(face: Face, place: Place, clock: MovableClock, recorded: Trace
     """A function that opens handles on the database of the test."""
     with ExitStack() as opened:
 
-        def connect(
-            *, clock: Clock | None = clock, migrate: bool = True, encryption: Sealing | None = None
-        ) -> Database:
+        def connect(*, clock: Clock | None = clock, migrate: bool = True, encryption: Cipher | None = None) -> Database:
             database = face.connect(place.url, clock=clock, migrate=migrate, encryption=encryption, **place.settings)
             if recorded is not None:
                 record(unwrapped(database), recorded)

@@ -133,4 +133,4 @@ def test_what_goes_round_in_a_loop_is_buried_after_the_most_hops(db: Database) -
         (dead,) = db.queue("in").find()
         assert (dead.status, dead.headers["hops"]) == ("dead", 4)
         assert dead.last_error is not None
-        assert "it was to go on to 'in', but it has moved 4 times already" in dead.last_error.message
+        assert "it cannot move to 'in': it has already moved 4 times" in dead.last_error.message

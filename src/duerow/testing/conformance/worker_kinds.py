@@ -51,7 +51,7 @@ def test_a_run_ends_though_messages_of_unknown_kinds_stay_as_they_were(
         ("json", "new", 0, None): 1,
     }
     [line] = [record for record in caplog.records if record.name == "duerow.queue"]
-    assert "3 messages of mail are left" in line.getMessage()
+    assert "3 messages of mail were skipped" in line.getMessage()
     assert "'Invoice'" in line.getMessage()
 
 

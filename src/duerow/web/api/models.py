@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from duerow.errors import InvalidMessage, shown
-from duerow.message import check_moment
+from duerow.message import QUEUE_NAME, OnDuplicate, check_moment
 
-QUEUE = r"^[A-Za-z0-9_.:/-]{1,100}$"
+QUEUE = rf"^{QUEUE_NAME}$"
 
 Scalar = str | int | float | bool
 Headers = Annotated[dict[str, Scalar], Field(description="Names and scalars that travel with the message.")]
@@ -25,7 +25,6 @@ Seconds = Annotated[float, Field(ge=0, le=31_536_000_000)]
 Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
 Anything = Annotated[Any, WithJsonSchema({})]
 MessageStatus = Literal["new", "error", "done", "dead"]
-OnDuplicate = Literal["ignore", "replace", "earliest", "reject"]
 Receipt = Annotated[str, Field(max_length=200, description="Opaque; proves that the reservation is still yours.")]
 Where = Annotated[str, Field(max_length=10_000, description="A condition, such as: payload.companyId = 3345.")]
 

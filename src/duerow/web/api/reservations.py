@@ -17,8 +17,8 @@ from duerow.aio.queue import Queue
 from duerow.aio.reservation import Reservation
 from duerow.errors import DuerowError, LeaseLost
 from duerow.message import Failure
-from duerow.queue.consumer_id import new_claim
 from duerow.settlement import Bury, Commit, Move, Release, Rollback, Settlement, decide
+from duerow.store.consumer_id import new_claim
 from duerow.web.api import models
 from duerow.web.api.common import (
     ByViewer,

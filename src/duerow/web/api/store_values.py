@@ -12,8 +12,8 @@ from duerow.conditions.model import Condition
 from duerow.errors import InvalidMessage, shown
 from duerow.message import check_group, check_key, check_moment, check_priority, check_queue_name
 from duerow.payload import codec
-from duerow.queue.consumer_id import check_consumer
 from duerow.store import Entry, Indexed, Joined, Moved, Query
+from duerow.store.consumer_id import check_consumer
 from duerow.store.wire import calls
 
 MOST_AT_ONCE: Final = 10_000

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from duerow.clock import NEVER
 from duerow.errors import DuerowError, LeaseLost, StoreUnavailable
 from duerow.message import Message
 from duerow.queue.audit import RESERVED
@@ -54,9 +55,6 @@ POLL: Final = 1.0
 
 AGAIN: Final = timedelta(seconds=5)
 """How long until a step is tried again while the database is unavailable."""
-
-NEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""The due time of the message that cancels a job: it is never handed out."""
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 
@@ -186,7 +184,7 @@ class BackgroundJobs:
             try:
                 seconds = await self._look()
             except DuerowError as error:
-                LOG.warning("the background jobs cannot be looked at: %s", error)
+                LOG.warning("cannot read the background jobs: %s", error)
                 seconds = LOOK
             if seconds:
                 with suppress(TimeoutError):
@@ -217,7 +215,7 @@ class BackgroundJobs:
         try:
             after = await self._part(reservation, said)
         except StoreUnavailable as error:
-            LOG.warning("a part of the job %r has to wait for the database: %s", said.title, error)
+            LOG.warning("job %r is waiting for the database: %s", said.title, error)
             after = None
         finally:
             keeping.cancel()

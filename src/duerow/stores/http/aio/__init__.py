@@ -1,1 +1,1 @@
-"""The awaited way to the API."""
+"""The awaited connections to the API."""

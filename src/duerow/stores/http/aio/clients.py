@@ -1,4 +1,4 @@
-"""The clients of one place: one for each event loop."""
+"""The clients of one site: one for each event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to the API, on connections that httpx keeps open and uses again."""
+"""Requests to the API, on connections that httpx keeps open and reuses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from duerow.stores.silent_listener import AsyncSilentListener
 
 
 class HttpConnections:
-    """The way to one place where the API is.
+    """The connections to one site of the API.
 
     Args:
-        site: the place.
+        site: the site.
     """
 
     def __init__(self, site: Site) -> None:
@@ -30,16 +30,16 @@ class HttpConnections:
 
     @property
     def place(self) -> Hashable:
-        """Return what tells this API from others."""
+        """Return the identity of this API."""
         return self._site.place
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
-        """Lend what sends requests, each of which is a transaction of its own; see Connections.open."""
+        """Lend a sender of requests, each of which is a transaction of its own; see Connections.open."""
         yield self._execute
 
     async def _execute(self, step: Request | Transaction) -> bytes:
-        """Send a request until it is answered, or given up; return the answer."""
+        """Send a request until it is answered or given up; return the answer."""
         if isinstance(step, Transaction):
             refuse_transaction()
         exchange = Exchange(self._site, step)
@@ -56,7 +56,7 @@ class HttpConnections:
             await asyncio.sleep(seconds)
 
     def join(self, within: Any) -> AsyncExecute:
-        """Refuse: no transaction of the caller's reaches the server's database."""
+        """Refuse: a transaction of the caller cannot reach the server's database."""
         refuse_to_join(within)
 
     async def begin(self) -> NoReturn:
@@ -64,7 +64,7 @@ class HttpConnections:
         refuse_to_begin()
 
     async def listen(self, queues: Sequence[str]) -> AsyncSilentListener:
-        """Hear of nothing: consumers look every second."""
+        """Return a listener that hears nothing: consumers poll every second."""
         return AsyncSilentListener()
 
     async def close(self) -> None:

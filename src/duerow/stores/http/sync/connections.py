@@ -1,5 +1,5 @@
 # Generated from ../aio/connections.py by tools/generate_sync.py; edit that file instead.
-"""Requests to the API, on connections that httpx keeps open and uses again."""
+"""Requests to the API, on connections that httpx keeps open and reuses."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from duerow.stores.silent_listener import SilentListener
 
 
 class HttpConnections:
-    """The way to one place where the API is.
+    """The connections to one site of the API.
 
     Args:
-        site: the place.
+        site: the site.
     """
 
     def __init__(self, site: Site) -> None:
@@ -31,16 +31,16 @@ class HttpConnections:
 
     @property
     def place(self) -> Hashable:
-        """Return what tells this API from others."""
+        """Return the identity of this API."""
         return self._site.place
 
     @contextmanager
     def open(self) -> Iterator[Execute]:
-        """Lend what sends requests, each of which is a transaction of its own; see Connections.open."""
+        """Lend a sender of requests, each of which is a transaction of its own; see Connections.open."""
         yield self._execute
 
     def _execute(self, step: Request | Transaction) -> bytes:
-        """Send a request until it is answered, or given up; return the answer."""
+        """Send a request until it is answered or given up; return the answer."""
         if isinstance(step, Transaction):
             refuse_transaction()
         exchange = Exchange(self._site, step)
@@ -57,7 +57,7 @@ class HttpConnections:
             time.sleep(seconds)
 
     def join(self, within: Any) -> Execute:
-        """Refuse: no transaction of the caller's reaches the server's database."""
+        """Refuse: a transaction of the caller cannot reach the server's database."""
         refuse_to_join(within)
 
     def begin(self) -> NoReturn:
@@ -65,7 +65,7 @@ class HttpConnections:
         refuse_to_begin()
 
     def listen(self, queues: Sequence[str]) -> SilentListener:
-        """Hear of nothing: consumers look every second."""
+        """Return a listener that hears nothing: consumers poll every second."""
         return SilentListener()
 
     def close(self) -> None:

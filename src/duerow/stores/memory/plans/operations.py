@@ -45,7 +45,9 @@ class MemoryOperations:
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see `OperationStore.change`."""
-        return alone(partial(steps.alter, queue=queue, changes=changes, even_if_leased=even_if_leased, dry_run=dry_run))
+        return alone(
+            partial(steps.change, queue=queue, changes=changes, even_if_leased=even_if_leased, dry_run=dry_run)
+        )
 
     def remove(
         self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None

@@ -1,1 +1,1 @@
-"""The awaited way to MongoDB; tools/generate_sync.py makes a part of `sync` beside it from it."""
+"""The awaited connections to MongoDB; tools/generate_sync.py generates a part of `sync` from this folder."""

@@ -113,7 +113,7 @@ class MongoTransaction:
         self._mark = mark_of(lent.session)
 
     async def look(self) -> TransactionState:
-        """Return whether the handler has left it open."""
+        """Return whether the handler has left the transaction open."""
         return state_of(self.connection, self._mark)
 
     async def commit(self) -> None:
@@ -126,7 +126,7 @@ class MongoTransaction:
 
 
 async def _commit(session: AsyncClientSession) -> None:
-    """Commit; once more if nobody can tell whether it was."""
+    """Commit; try once more if the outcome is unknown."""
     try:
         await session.commit_transaction()
     except PyMongoError as error:
@@ -143,6 +143,6 @@ def _unknown(error: PyMongoError) -> DuerowError:
 
 
 async def _end(session: AsyncClientSession) -> None:
-    """Give a session back, with it what is left of its transaction; what is broken need not end well."""
+    """Return a session, and end what is left of its transaction; errors of a broken one are ignored."""
     with contextlib.suppress(PyMongoError):
         await session.end_session()

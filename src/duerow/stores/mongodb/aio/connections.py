@@ -74,7 +74,7 @@ class AwaitedMongoConnections:
         return execute
 
     async def _check_cluster(self, theirs: AsyncMongoClient[Any]) -> None:
-        """Raise ConfigurationError if a client of the caller's leads to other servers; each is asked once."""
+        """Raise ConfigurationError if the caller's client is for other servers; each client is checked once."""
         ours = self.clients.client()
         if theirs is ours or theirs == ours or theirs in self._same:  # equal: those that were given the same hosts
             return

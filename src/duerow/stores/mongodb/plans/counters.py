@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 from duerow.clock import moment
 from duerow.plan import BEGIN, Plan
 from duerow.store import Counted, Counters, Totals
+from duerow.store.metadata import COUNTS_KEPT, of_last_hour
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.context import MongoPlans
 
 FOLDED_AT_ONCE: Final = 500
-HOUR: Final = timedelta(hours=1)
-MINUTE: Final = timedelta(minutes=1)
-KEPT: Final = timedelta(minutes=70)
 TOTALS: Final = ("done", "failed", "dead", "moved")
 
 
@@ -29,7 +26,7 @@ class MongoCounters(MongoPlans):
         changes = [_counted_change(process, row) for row in rows]
         for some in commands.in_commands(changes):
             yield commands.update(self.names.counts, some)
-        old = {"minute": {"$lt": micro(now - KEPT)}}
+        old = {"minute": {"$lt": micro(now - COUNTS_KEPT)}}
         if not (yield commands.find(self.names.counts, old, limit=1)):
             return
         if self.context.capabilities.transactions:
@@ -60,7 +57,7 @@ class MongoCounters(MongoPlans):
             )
             for one in found
         ]
-        lately = [row for row in rows if row.minute + MINUTE > now - HOUR]
+        lately = of_last_hour(rows, now)
         return Counters(now, _totals([*before, *found]), lately)
 
 

@@ -11,7 +11,7 @@ from duerow.plan import Plan
 from duerow.store import HistoryQuery, HistoryRow
 from duerow.store.retention import NOTED_FOR, STAGED_FOR
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, micro, past_of
+from duerow.stores.mongodb.documents import PLAIN, history_row_of, micro
 from duerow.stores.mongodb.filters import filter_of
 from duerow.stores.mongodb.plans.context import MongoPlans
 
@@ -39,7 +39,7 @@ class MongoHistory(MongoPlans):
         sort = {"finished_at": way, "id": way, "token": way}
         read = commands.find(self.names.history, {"$and": chosen}, sort, query.limit, PLAIN)
         found = yield commands.bounded(read, query.id is None)
-        return [past_of(one) for one in found]
+        return [history_row_of(one) for one in found]
 
     def prune(self, limit: int) -> Plan[int]:
         """Delete what was kept long enough; see HistoryStore.prune."""
@@ -61,7 +61,7 @@ class MongoHistory(MongoPlans):
         return int(reply["n"])
 
     def _prune_staged(self, since: datetime, limit: int) -> Plan[int]:
-        """Take away what was staged but never published; each of these documents has some entries."""
+        """Delete what was staged but never published; each of these documents has several entries."""
         chosen = {"at": {"$lte": micro(since)}}
         found = yield commands.find(self.names.staged, chosen, limit=limit, shown={"count": 1})
         gone, ids = 0, []
@@ -75,7 +75,7 @@ class MongoHistory(MongoPlans):
 
 
 def _beside(place: tuple[datetime, int, int], strictly: str, at_last: str) -> dict[str, Any]:
-    """Choose turns on one side of a place in the order of history."""
+    """Return a filter for turns on one side of a place in the order of history."""
     finished_at, id_, token = micro(place[0]), Int64(place[1]), Int64(place[2])
     return {
         "$or": [

@@ -1,7 +1,7 @@
 """Gather parts into sets, and turn complete sets into messages.
 
-A set is a document. Adding a part also writes that document, so of two transactions that add parts at the same time one
-starts again, and sees the other's part.
+A set is a document. Adding a part also writes that document. So if two transactions add parts at the same time, one of
+them starts again and sees the part of the other.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from msgspec.structs import replace
 
 from duerow.clock import moment
 from duerow.errors import DuerowError
-from duerow.payload import codec
 from duerow.plan import Plan
-from duerow.store import Closed, Committed, End, Entry, Joined, Record, Refused, Turn
-from duerow.store.join_sets import is_complete, open_text, part_headers, part_text, whole_text
+from duerow.store import Closed, End, Joined, Record, Refused, Turn
+from duerow.store.join_sets import Grown, first_entry, grown, in_order, joined, late_end
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-from duerow.stores.records import begun_anew, created
+from duerow.stores.records import created, whole_set
 
 SetPlace = tuple[str, str]
 """The queue of a set, and its correlation."""
@@ -73,7 +72,7 @@ class Sets:
         return None
 
     def remaining(self, turns: Sequence[tuple[int, Turn]], refused: Mapping[int, Refused]) -> list[tuple[int, Turn]]:
-        """Return the turns that still have to end, with the final ends of parts."""
+        """Return the turns that are still to be settled, with the final ends of parts."""
         left: list[tuple[int, Turn]] = []
         for place, turn in turns:
             if place in refused:
@@ -87,43 +86,35 @@ class Sets:
         return left
 
     def _join(self, record: Record, join: Joined) -> End | DuerowError:
-        place, now = (join.sets, join.correlation), self.work.now
-        known = self.by_place.setdefault(place, Set())
-        if join.late is not None and known.closed_until is not None and known.closed_until > now:
-            return join.late
-        standing = None if known.message is None else self.work.records.get(known.message)
-        if standing is not None and standing.queue != join.sets:  # somebody took the set away
-            standing = None
-        parts = {} if standing is None else self.parts.get(standing.id, {})
-        if len(parts) >= join.limit:
-            return join.full
-        parts = {**parts, record.id: part_text(record)}
-        try:
-            complete = is_complete(join, len(parts), lambda: [parts[id_] for id_ in sorted(parts)])
-        except DuerowError as error:
-            return error
-        if standing is None:
-            if known.message is not None:
-                self._empty(known.message)
-            entry = Entry(join.sets, None, codec.JSON, open_text(join.correlation), None, None, join.within)
-            standing = created(next(self.ids), entry, now)
-            self.work.put(standing)
-            self.by_place[place] = Set(standing.id)
-        self.parts[standing.id] = parts
-        self.added.setdefault(standing.id, {})[record.id] = parts[record.id]
+        place = (join.sets, join.correlation)
+        at_place = self.by_place.setdefault(place, Set())
+        if (late := late_end(join, at_place.closed_until, self.work.now)) is not None:
+            return late
+        known = None if at_place.message is None else self.work.records.get(at_place.message)
+        if known is not None and known.queue != join.sets:  # an operator moved the set away
+            known = None
+        outcome = grown(join, record, {} if known is None else self.parts.get(known.id, {}))
+        if not isinstance(outcome, Grown):
+            return outcome
+        if known is None:
+            if at_place.message is not None:
+                self._empty(at_place.message)
+            known = created(next(self.ids), first_entry(join), self.work.now)
+            self.work.put(known)
+            self.by_place[place] = Set(known.id)
+        self.parts[known.id] = outcome.parts
+        self.added.setdefault(known.id, {})[record.id] = outcome.parts[record.id]
         self.touched[place] = None
-        if complete:
-            self._close(standing, join.correlation, None if join.late is None else join.remember)
-        return Committed(moved_to=join.sets, headers=part_headers(record.headers, standing.id))
+        if outcome.complete:
+            self._close(known, join.correlation, join.remembered)
+        return joined(join, record, known.id)
 
-    def _close(self, standing: Record, correlation: str, remember: timedelta | None) -> None:
-        place = (standing.queue, correlation)
-        parts = self.parts.get(standing.id, {})
-        payload = whole_text(correlation, [parts[id_] for id_ in sorted(parts)])
-        self.work.put(replace(begun_anew(standing, self.work.now), payload=payload, kind=codec.JSON))
-        self._empty(standing.id)
+    def _close(self, record: Record, correlation: str, remember: timedelta | None) -> None:
+        place = (record.queue, correlation)
+        self.work.put(whole_set(record, correlation, in_order(self.parts.get(record.id, {})), self.work.now))
+        self._empty(record.id)
         known = self.by_place.get(place, Set())
-        if known.message in (standing.id, None):
+        if known.message in (record.id, None):
             self.by_place[place] = Set(None, self.work.now + remember if remember else None)
         self.touched[place] = None
 
@@ -190,7 +181,7 @@ class MongoJoin(MongoPlans):
                 yield commands.delete_ids(self.names.sets, [one["_id"] for one in found])
 
     def _write_set(self, place: SetPlace, known: Set) -> Any:
-        """Write the set in any case: who else writes it at the same time is told so."""
+        """Write the set even if it is unchanged, so that a concurrent writer gets a conflict."""
         queue, correlation = place
         if known.message is None and known.closed_until is None:
             return commands.delete(self.names.sets, {"_id": _id_of(place)})

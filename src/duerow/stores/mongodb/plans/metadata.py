@@ -10,6 +10,7 @@ from typing import Any, Final
 from duerow.clock import moment
 from duerow.plan import BEGIN, Plan
 from duerow.store import Consumer, Indexed, Indexing, Planned, ScheduleChange, SchedulesFound, StoredPipeline
+from duerow.store.metadata import DUE_AT_ONCE
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import maybe_moment, micro
 from duerow.stores.mongodb.filters import field_of
@@ -17,7 +18,6 @@ from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.steps import Command
 
-DUE_AT_ONCE: Final = 100
 SEEN_FOR: Final = timedelta(days=1)
 
 
@@ -147,7 +147,7 @@ class MongoMetadata(MongoPlans):
     def _compare_and_set(
         self, collection: str, name: str, version: int | None, after: dict[str, Any] | None
     ) -> Plan[bool]:
-        """Have a document as it is `after`, None: not at all, if it has this version, None: if there is none."""
+        """Replace a document by `after` (None: delete it) if it has this version (None: if there is none)."""
         if version is None:
             if (yield commands.find(collection, {"_id": name})):
                 return False

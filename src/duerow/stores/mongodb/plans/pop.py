@@ -73,10 +73,10 @@ class MongoPop(MongoPlans):
         return taken
 
     def _take_turns(self, first: Sequence[Record], work: UnitOfWork) -> Plan[None]:
-        """Mark messages of groups as lent before they go: so the index keeps away whoever lends another at this moment.
+        """Mark messages of groups as leased before they are deleted, so that the unique index stops concurrent claims.
 
-        A snapshot does not: a message that goes before may have become visible, and been lent, since it was taken.
-        Where a lease that ended is taken off another one, that write does.
+        A snapshot would not: an earlier message of the group may have become visible, and been leased, after it was
+        taken. If an expired lease is removed from another message, that write stops them instead.
         """
         members = Counter(record.group for record in work.records.values())
         marks = [
@@ -97,9 +97,9 @@ class MongoPop(MongoPlans):
     def _first(
         self, queue: str, limit: int, now: datetime, work: UnitOfWork | None, kinds: Collection[str] | None = None
     ) -> Plan[list[Record]]:
-        """Return the first in line whose turn it is, at most so many.
+        """Return the first messages in line whose turn it is, at most `limit`.
 
-        With `work` they are to be taken: then leases that ended do not keep groups back, and are taken off.
+        With `work` they are about to be taken: expired leases then do not keep groups back, and are removed.
         """
         first: list[Record] = []
         served: set[str] = set()
@@ -144,7 +144,7 @@ class MongoPop(MongoPlans):
             after = found[-1]
 
     def _pop_alone(self, queue: str, limit: int, kinds: Collection[str] | None) -> Plan[list[Record]]:
-        """Take one after the other, each by one atomic command."""
+        """Pop one message after the other, each by one atomic command."""
         now = yield from self.context.now()
         taken: list[Record] = []
         if (yield from self.context.is_paused(queue)):
@@ -162,7 +162,7 @@ class MongoPop(MongoPlans):
 
 
 def _freed(work: UnitOfWork, group: MongoGroup, priority: int, now: datetime) -> MongoGroup:
-    """Take a lease that ended from a message that keeps its group back, if this line is late enough to notice."""
+    """Remove an expired lease from a message that keeps its group back, if this line is late enough to see it."""
     if group.found is None or not has_lapsed(group.lent, priority, now):
         return group
     record = work.read(group.found)

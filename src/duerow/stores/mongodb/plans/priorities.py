@@ -36,7 +36,7 @@ class MongoPriorities(MongoPlans):
     """Reads lines and groups."""
 
     def next_line(self, queue: str, after: int | None) -> Plan[int | None]:
-        """Return the next priority with due times in the queue, by one look at the index."""
+        """Return the next priority with due times in the queue, with one read of the index."""
         above = PRIORITIES[0] - 1 if after is None else after
         priorities = {"$gt": above, "$lte": PRIORITIES[-1]}
         chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}, "priority": priorities}

@@ -1,4 +1,4 @@
-"""Push: create messages, or handle those whose key a live message holds."""
+"""Push: create messages, and apply `on_duplicate` to those whose key a live message holds."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ class MongoPush(MongoPlans):
     def _push_in_any_case(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime
     ) -> Plan[list[Pushed]]:
-        """Push all in one transaction; if that loses again and again against others, each message in one of its own.
+        """Push all in one transaction; if that keeps conflicting with others, push each message in its own.
 
-        The server ends a transaction as soon as it meets another one, so one about many messages that others work on
-        might never come to its end.
+        The server ends a transaction as soon as it conflicts with another one. One with many messages that others work
+        on might never succeed.
         """
         if len(entries) == 1:
             return (yield from self._push_by_itself(entries[0], on_duplicate, now))
@@ -121,7 +121,7 @@ class MongoPush(MongoPlans):
         return True
 
     def ids(self, count: int) -> Plan[range]:
-        """Return ids that no message ever had, in order; some may never be used."""
+        """Return unused ids in order; some of them may never be used."""
         if not count:
             return range(0)
         counter = (yield commands.take_numbers(self.names.counters, count))["value"]
@@ -141,7 +141,7 @@ class MongoPush(MongoPlans):
     def push_into(
         self, work: UnitOfWork, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
     ) -> Plan[list[Pushed]]:
-        """Decide on messages one by one, each of which sees the keys of those before; nothing is written.
+        """Decide about messages one by one, each of which sees the keys of those before it; nothing is written.
 
         Raises:
             DuplicateKey: with "reject".
@@ -175,7 +175,7 @@ class MongoPush(MongoPlans):
     # Remembered keys.
 
     def _former(self, keys: Iterable[KeyPlace], now: datetime) -> Plan[dict[KeyPlace, int]]:
-        """Return who held keys, of those that are remembered now."""
+        """Return the former holders of keys that are still remembered."""
         former: dict[KeyPlace, int] = {}
         by_queue: dict[str, list[str]] = {}
         for queue, key in dict.fromkeys(keys):
@@ -188,7 +188,7 @@ class MongoPush(MongoPlans):
         return former
 
     def _forget_keys(self, entries: Iterable[Entry]) -> Plan[None]:
-        """Forget who held the keys of messages that are pushed, whose time was over."""
+        """Forget the former holders of the keys that are pushed, whose time is over."""
         chosen = [{"queue": entry.queue, "key": entry.key} for entry in entries if entry.key is not None]
         for some in commands.in_commands(chosen):
             yield commands.delete(self.names.keys, *some)
@@ -196,10 +196,10 @@ class MongoPush(MongoPlans):
     # Without transactions.
 
     def _push_alone(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime) -> Plan[list[Pushed]]:
-        """Push one after the other: each message is written, or met, by itself.
+        """Push one after the other: each message is written, or merged into the holder of its key, by itself.
 
-        With "reject" all keys are looked for first; if another one pushes one of them after that, what was written is
-        taken back, unless a consumer was quicker.
+        With "reject" all keys are checked first. If another producer pushes one of them after that, the written
+        messages are removed again, unless a consumer has reserved them.
         """
         if on_duplicate == "reject":
             work = self.context.work(now)
@@ -217,7 +217,7 @@ class MongoPush(MongoPlans):
         return pushed
 
     def _push_one(self, id_: int, entry: Entry, on_duplicate: OnDuplicate, now: datetime) -> Plan[Pushed]:
-        """Insert, or change what holds the key if nobody else did in between; else look again."""
+        """Insert a message, or change the holder of its key if nobody else did in between; otherwise try again."""
         while True:
             held = None
             if entry.key is not None:
@@ -240,7 +240,7 @@ class MongoPush(MongoPlans):
                 return Pushed(record.id, "updated")
 
     def _change_unchanged(self, held: dict[str, Any], after: dict[str, Any], work: UnitOfWork) -> Plan[bool]:
-        """Change a message if nobody else did: neither took, ended or changed it (token), nor moved its due time."""
+        """Change a message unless its token or its due time has changed since it was read."""
         chosen = {**commands.fence(int(held["_id"]), int(held["token"])), "due_at": held.get("due_at")}
         change = commands.change(chosen, difference(held, after))
         reply = yield commands.update(self.names.messages, [change])
@@ -248,7 +248,7 @@ class MongoPush(MongoPlans):
 
 
 def _is_lone(entries: Sequence[Entry]) -> bool:
-    """Whether it is one message that meets nobody: inserted at once, without a transaction."""
+    """Whether it is one message that affects no other: it is inserted at once, without a transaction."""
     return len(entries) == 1 and entries[0].key is None
 
 

@@ -15,7 +15,7 @@ from duerow.plan import Plan
 from duerow.reservation import Receipt
 from duerow.store import HistoryRow, Indexed, Inspection, MessageHeader, Query, QueueStats, Record, Scan, Tally
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import PLAIN, micro, past_of, read_json, record_of, told_moment
+from duerow.stores.mongodb.documents import PLAIN, history_row_of, micro, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.metadata import MongoMetadata
@@ -106,7 +106,7 @@ class MongoRead(MongoPlans):
         collection = self.names.history if query.past else self.names.messages
         sort = dict.fromkeys(names, way)
         found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
-        return [past_of(one) for one in found] if query.past else [record_of(one) for one in found]
+        return [history_row_of(one) for one in found] if query.past else [record_of(one) for one in found]
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
         """Read the messages of a claim in a range of ids; see BulkStore.leased_range."""
@@ -172,7 +172,7 @@ class MongoRead(MongoPlans):
         return Inspection(now, record, blocker, any(one.paused for one in said), known)
 
     def _blocker(self, record: Record) -> Plan[Record | None]:
-        """Return who of its group has to leave before a message has its turn: who is lent, else the first."""
+        """Return the message of its group that has to leave first: the leased one, otherwise the first one."""
         if record.group is None or record.status not in ("new", "error"):
             return None
         group = (yield from self._priorities.groups(record.queue, [record.group]))[record.group]
@@ -223,7 +223,7 @@ class MongoRead(MongoPlans):
         return micros(told_moment(found[0]["due_at"])) if found else None
 
     def _grouped(self, queue: str, now: int) -> Plan[list[tuple[str, int]]]:
-        """Tell of each message in a group that has a due time what it waits for; read one by one."""
+        """Return what each message of a group with a due time waits for; they are read one by one."""
         chosen = {"queue": queue, "line_group": {"$exists": True}}
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, shown=GROUPED)
         heads: dict[str, Any] = {}
@@ -263,7 +263,7 @@ class MongoRead(MongoPlans):
         return moment(min(dues)) - now if dues else None
 
     def _grouped_turns(self, queue: str, kinds: Collection[str] | None) -> Plan[list[tuple[str, int]]]:
-        """Tell when the messages of groups are due whose turn it is: the first of each, unless another one is lent."""
+        """Return when the next messages of groups are due: the first of each, unless another one is leased."""
         found = yield commands.aggregate(
             self.names.messages,
             {"$match": {"queue": queue, "line_group": {"$exists": True}}},

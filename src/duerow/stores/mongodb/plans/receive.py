@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Final
 
 from msgspec.structs import replace
 
 from duerow.message import LIVE
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, HistoryRow, Reception, Record
+from duerow.store.bulk import REFUSED
 from duerow.stores.mongodb import commands
-from duerow.stores.mongodb.documents import micro, past_document
+from duerow.stores.mongodb.documents import history_document, micro
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-
-REFUSED: Final = "/refused"
-"""The suffix of an import's name in the record of its refusal."""
 
 
 class MongoReceive(MongoPlans):
@@ -62,12 +59,12 @@ class MongoReceive(MongoPlans):
         return ["refused" if one.name in refused else "arrived" if one.name in fresh else "before" for one in arrivals]
 
     def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
-        """Hand out an id for each of those that things had elsewhere, in their order."""
+        """Return a new id for each id from elsewhere, in the same order."""
         old = sorted({what.id for what in those})
         return dict(zip(old, (yield from self._push.ids(len(old))), strict=True))
 
     def _noted(self, arrivals: Iterable[Arrival]) -> Plan[set[str]]:
-        """Return which of the names are noted, as what has come or as what was refused for good."""
+        """Return which of the names are noted, as arrived or as refused for good."""
         noted: set[str] = set()
         names = {one.name for one in arrivals}
         for chunk in commands.in_commands(sorted(names | {name + REFUSED for name in names})):
@@ -79,7 +76,7 @@ class MongoReceive(MongoPlans):
             yield commands.insert(self.names.noted, [{"_id": name, "at": micro(work.now)} for name in chunk])
 
     def _receive_messages(self, work: UnitOfWork, arrivals: Sequence[Arrival], ids: dict[int, int]) -> Plan[set[str]]:
-        """Decide on messages one after the other; return the names of those whose key a live message holds."""
+        """Decide about messages one after the other; return the names of those whose key a live message holds."""
         records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
         live = [record for record in records.values() if record.status in LIVE]
         yield from work.load_holders((record.queue, record.key) for record in live if record.key is not None)
@@ -95,14 +92,14 @@ class MongoReceive(MongoPlans):
         self, work: UnitOfWork, turns: Iterable[HistoryRow], ids: dict[int, int], history: timedelta
     ) -> Plan[None]:
         kept = (
-            past_document(replace(turn, id=ids[turn.id])) | work.until(turn.finished_at + history) for turn in turns
+            history_document(replace(turn, id=ids[turn.id])) | work.until(turn.finished_at + history) for turn in turns
         )
         for documents in commands.in_commands(kept):
             yield commands.insert(self.names.history, documents)
 
 
 def _notes_of(taken: Iterable[str]) -> Iterable[str]:
-    """Return what is noted of arrivals that are refused for good: that they came, and that they were refused."""
+    """Yield the notes about arrivals that are refused for good: that they came, and that they were refused."""
     for name in taken:
         yield name
         yield name + REFUSED

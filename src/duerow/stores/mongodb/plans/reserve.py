@@ -174,7 +174,7 @@ class MongoReserve(MongoPlans):
     def _claim_line(self, terms: ClaimTerms, priority: int, claim: MongoClaim) -> Plan[None]:
         """Lend what is due at one priority, until there is enough or nothing is left.
 
-        What was met is no longer due when it has been lent or buried, and left out when it has to wait.
+        A message that was lent or buried is no longer due; one that has to wait is left out of the next look.
         """
         claim.waiting = {}
         while claim.wanted:
@@ -197,7 +197,7 @@ class MongoReserve(MongoPlans):
                 yield from self._lend_picked(terms, priority, plain, others, claim)
 
     def _bury_odd(self, terms: ClaimTerms, odd: Sequence[Found], claim: MongoClaim) -> Plan[None]:
-        """Bury what cannot be lent, since what it holds is not of its types: it stays as it is, but leaves the line."""
+        """Bury messages whose fields have wrong types, so that they cannot be lent; all else about them stays."""
         for one in odd:
             id_, token = one["_id"], one.get("token")
             why = encode_failure(Failure("CodecError", f"message {id_} cannot be handed out: {record_of(one).damage}"))
@@ -209,7 +209,7 @@ class MongoReserve(MongoPlans):
     def _lend_picked(
         self, terms: ClaimTerms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: MongoClaim
     ) -> Plan[None]:
-        """Lend what was picked, of those that are in a group or carry a lease only what may be lent; or bury it."""
+        """Lend or bury the picked messages; of those with a group or a lease, only the ones whose turn it is."""
         changes = [_lend_all(terms, priority, plain)] if plain else []
         tried = list(plain)
         for one in others:
@@ -253,7 +253,7 @@ class MongoReserve(MongoPlans):
     # What the server refuses of one message.
 
     def _lend_apart(self, terms: ClaimTerms, change: dict[str, Any], claim: MongoClaim) -> Plan[None]:
-        """Lend one message; set it aside if the server refuses what it would hold."""
+        """Lend one message; set it aside if the server refuses the changed document."""
         chosen = change["q"]["_id"]
         id_ = int(chosen["$in"][0] if isinstance(chosen, dict) else chosen)
         try:
@@ -276,7 +276,7 @@ class MongoReserve(MongoPlans):
             return "aside" if (yield from self._set_aside(terms, int(found["_id"]), refused, claim)) else "locked"
 
     def _set_aside(self, terms: ClaimTerms, id_: int, refused: StoreRefused, claim: MongoClaim) -> Plan[bool]:
-        """Bury a message with the reason, and write nothing else; return whether that could be done."""
+        """Bury a message with the reason, and write nothing else; return whether that succeeded."""
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
         try:
             if self.context.capabilities.transactions:
@@ -307,7 +307,7 @@ class MongoReserve(MongoPlans):
         return [GivenUp(record.id, record.key, record.attempts, error)]
 
     def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: MongoClaim) -> Plan[None]:
-        """Lend one by one, in transactions of their own: these do not wait, and what another one has is left out."""
+        """Lend one by one, each in its own transaction: these do not wait, and skip locked messages."""
         for change in changes:
             try:
                 yield Together(partial(self._lend_one, change))
@@ -321,9 +321,9 @@ class MongoReserve(MongoPlans):
     def _having_their_turn(
         self, terms: ClaimTerms, priority: int, found: Sequence[Found], claim: MongoClaim
     ) -> Plan[list[Found]]:
-        """Return which of the picked, besides those that are plain, may be lent; of a group nobody but its head.
+        """Return which of the picked messages with a group or a lease may be lent; of a group, only its head.
 
-        Each group that was met is left out of this line from now on, but for its head if nobody keeps that back.
+        Each group seen here is left out of this line from now on, except for its head unless that is kept back.
         """
         names = {one["group"] for one in found if "group" in one}
         groups = (yield from self._priorities.groups(terms.queue, names)) if names else {}
@@ -345,10 +345,10 @@ class MongoReserve(MongoPlans):
         return turns
 
     def _putbehind(self, queue: str, name: str, group: MongoGroup, late: Sequence[Any]) -> Plan[None]:
-        """Take messages out of line that have to wait for another one of their group, so that they are met there once.
+        """Take messages out of line that have to wait for another one of their group, so that claims read them once.
 
-        That one is written, too: if it leaves at the same time, one of both transactions is undone, so nobody is
-        left behind whom nobody calls up.
+        The other one is written too. If it leaves at the same time, one of the two transactions is rolled back, so no
+        message is left waiting that nobody would promote.
         """
         blocker = group.lent.id if group.lent is not None and is_kept_back(group) else group.head
         if blocker is None:
@@ -367,14 +367,14 @@ class MongoReserve(MongoPlans):
     # Leases that ended.
 
     def _free(self, terms: ClaimTerms, record: Record | None) -> Plan[None]:
-        """Take a lease that ended from a message that is not the first of its group any more."""
+        """Remove an expired lease from a message that is no longer the first of its group."""
         if record is not None:
             found = yield commands.find(self.names.messages, commands.ids_in([record.id]), shown=PLAIN)
             if found and found[0]["token"] == record.token:
                 yield from self._lapse(terms, found[0], free=True)
 
     def _lapse(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
-        """Lend a message whose lease ended unsettled, or bury it if that was its last attempt; or only free it."""
+        """Lend a message whose lease expired, or bury it if that was its last attempt; or only remove its lease."""
         if terms.keep is None and "group" not in found:
             outcome, after, place = _lapsed(terms, record_of(found), free)
             change = _unless_changed(found, document(after, place))
@@ -425,7 +425,7 @@ def _lapsed(terms: ClaimTerms, record: Record, free: bool) -> tuple[Outcome, Rec
 
 
 def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
-    """Choose what is due in a line, of groups that were met only what may still be lent.
+    """Return a filter for what is due in a line; of the groups seen before, only what may still be lent.
 
     The lower bound lets the server use the partial index; the upper one is the microsecond after now.
     """
@@ -443,7 +443,7 @@ def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
 
 
 def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
-    """Lend those of the picked that are still in that line, in no group and without a lease."""
+    """Lend those of the picked messages that are still in this line, have no group and are not leased."""
     until = micro(terms.now + terms.lease)
     still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}
     still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
@@ -461,7 +461,7 @@ def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str,
 
 
 def _unless_changed(found: Found, after: dict[str, Any]) -> dict[str, Any]:
-    """Change a message that is as it was read: neither lent, ended or changed (token), nor extended (due time)."""
+    """Change a message unless its token has changed since it was read, or its due time: then it was extended."""
     still = {"_id": found["_id"], "token": found["token"], "due_at": found.get("due_at")}
     return commands.change(still, difference(found, after))
 

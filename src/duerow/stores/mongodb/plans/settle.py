@@ -34,7 +34,7 @@ from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.join import MongoJoin
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-from duerow.stores.records import begun_anew, dead, due_time, met, settled
+from duerow.stores.records import as_new, dead, due_time, met, settled
 
 Numbered = tuple[int, Turn]
 """A turn and its place in the call."""
@@ -112,7 +112,7 @@ class MongoSettle(MongoPlans):
     # Without transactions.
 
     def _require_lone_turns(self, turns: Sequence[Turn]) -> None:
-        """Raise NotSupported if a turn would have to change another message than its own together with it."""
+        """Raise NotSupported if a turn would have to change another message together with its own."""
         context = self.context
         for turn in turns:
             if following(turn.end):
@@ -127,7 +127,7 @@ class MongoSettle(MongoPlans):
                     context.need(f"the join of message {turn.receipt.id}")
 
     def _settle_each(self, turns: Sequence[Turn], now: datetime) -> Plan[list[Refused]]:
-        """End turns, each by one atomic write: one that is refused leaves the others as they are."""
+        """End turns, each by one atomic write: a refused turn does not affect the others."""
         read = self.context.work(now)
         yield from read.load(turn.receipt.id for turn in turns)
         refused: dict[int, Refused] = {}
@@ -138,7 +138,7 @@ class MongoSettle(MongoPlans):
         return [refused[place] for place in sorted(refused)]
 
     def _settle_alone(self, work: UnitOfWork, turn: Turn) -> Plan[DuerowError | None]:
-        """End one turn. That a key is taken shows as the server's refusal, so that no gap is left to look into."""
+        """End one turn. The server refuses a taken key itself, so nothing can happen between a check and the write."""
         before = work.lent_on(turn.receipt)
         error = end_turn(work, turn)
         if before is None or error is not None:
@@ -193,7 +193,7 @@ def in_order_of_effect(turns: Iterable[Numbered]) -> list[Numbered]:
 
 
 def _without_repeated(turns: Sequence[Turn], refused: dict[int, Refused]) -> list[Numbered]:
-    """Return turns in the order of effect; of those with one receipt all but the first are refused."""
+    """Return turns in the order of effect; if a receipt is given twice, all but the first turn are refused."""
     used: set[Receipt] = set()
     left: list[Numbered] = []
     for place, turn in in_order_of_effect(enumerate(turns)):
@@ -206,7 +206,7 @@ def _without_repeated(turns: Sequence[Turn], refused: dict[int, Refused]) -> lis
 
 
 def _keys_wanted(turns: Iterable[Turn]) -> list[tuple[str, str]]:
-    """Return the keys that moves ask for, also those that turns of sets may become."""
+    """Return the keys that moves take, including moves that turns of sets may become."""
     ends: list[End | None] = []
     for turn in turns:
         ends.append(turn.end)
@@ -223,7 +223,7 @@ def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
     if move.key is None or held is None or held.id == record.id:
         work.note(history_rows.ended(record, place, work.now, move))
         work.left(record)
-        arrived = begun_anew(record, due_time(work.now, move.due, move.delay))
+        arrived = as_new(record, due_time(work.now, move.due, move.delay))
         arrived = replace(arrived, queue=move.to, payload=payload, kind=kind, key=move.key, headers=move.headers)
         work.put(replace(arrived, group=move.group, priority=move.priority))
         return None

@@ -1,4 +1,4 @@
-"""Batches: entries are staged, where nobody sees them, and published at once."""
+"""Batches: entries are staged where no consumer sees them, and published at once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class MongoStage(MongoPlans):
         yield commands.delete(self.names.staged, {"batch": batch}, many=True)
 
     def _chosen(self, batch: str, parts: Mapping[str, int]) -> Plan[list[Entry]]:
-        """Return what parts of a batch staged, if it is as much as they say."""
+        """Return what the parts of a batch staged, if the numbers match."""
         by_part: dict[str, list[Entry]] = {}
         for one in (yield commands.find(self.names.staged, {"batch": batch}, {"_id": 1})):
             by_part.setdefault(one["part"], []).extend(map(_entry, one["entries"]))

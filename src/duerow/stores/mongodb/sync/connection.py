@@ -114,7 +114,7 @@ class MongoTransaction:
         self._mark = mark_of(lent.session)
 
     def look(self) -> TransactionState:
-        """Return whether the handler has left it open."""
+        """Return whether the handler has left the transaction open."""
         return state_of(self.connection, self._mark)
 
     def commit(self) -> None:
@@ -127,7 +127,7 @@ class MongoTransaction:
 
 
 def _commit(session: ClientSession) -> None:
-    """Commit; once more if nobody can tell whether it was."""
+    """Commit; try once more if the outcome is unknown."""
     try:
         session.commit_transaction()
     except PyMongoError as error:
@@ -144,6 +144,6 @@ def _unknown(error: PyMongoError) -> DuerowError:
 
 
 def _end(session: ClientSession) -> None:
-    """Give a session back, with it what is left of its transaction; what is broken need not end well."""
+    """Return a session, and end what is left of its transaction; errors of a broken one are ignored."""
     with contextlib.suppress(PyMongoError):
         session.end_session()

@@ -33,7 +33,7 @@ def in_autocommit(url: URL) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Driving:
+class Drivers:
     """How a family of databases is driven where only a URL is given.
 
     Attributes:
@@ -63,7 +63,7 @@ class Driving:
     rests: bool = True
 
 
-def own_engine(url: str, options: Settings, driving: Driving) -> Engine:
+def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:
     """Return a blocking engine for a URL.
 
     Raises:
@@ -81,7 +81,7 @@ def own_engine(url: str, options: Settings, driving: Driving) -> Engine:
     return _prepared(engine, settings, driving)
 
 
-def own_async_engine(url: str, options: Settings, driving: Driving) -> AsyncEngine:
+def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngine:
     """Return an awaited engine for a URL; raises as `own_engine`."""
     from sqlalchemy.ext.asyncio import create_async_engine  # the blocking face needs it not, and it brings the ORM
 
@@ -101,12 +101,12 @@ def own_async_engine(url: str, options: Settings, driving: Driving) -> AsyncEngi
     return engine
 
 
-def _driven(url: URL, driver: str, driving: Driving) -> URL:
+def _driven(url: URL, driver: str, driving: Drivers) -> URL:
     """Return the URL with its driver, and what that has to be told."""
     return url.set(drivername=driver, query={**driving.query, **url.query})
 
 
-def _parsed(url: str, options: Settings, driving: Driving) -> tuple[URL, dict[str, Any]]:
+def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[str, Any]]:
     """Return the URL for the driver, and what is said in it or beside it for duerow."""
     try:
         parsed = make_url(url)
@@ -123,11 +123,11 @@ def _parsed(url: str, options: Settings, driving: Driving) -> tuple[URL, dict[st
     return parsed.difference_update_query(known), settings
 
 
-def _arguments(url: URL, driving: Driving) -> dict[str, Any]:
+def _arguments(url: URL, driving: Drivers) -> dict[str, Any]:
     return {"pool_size": 5, "max_overflow": 60, "pool_timeout": 60, **driving.arguments(url)}
 
 
-def _no_driver(url: URL, error: ImportError, driving: Driving, extra: str) -> ConfigurationError:
+def _no_driver(url: URL, error: ImportError, driving: Drivers, extra: str) -> ConfigurationError:
     family = url.get_backend_name()
     if isinstance(error, ModuleNotFoundError):
         return ConfigurationError(f"{family}:// needs the module {error.name}; run pip install 'duerow[{extra}]'")
@@ -135,7 +135,7 @@ def _no_driver(url: URL, error: ImportError, driving: Driving, extra: str) -> Co
     return ConfigurationError(f"the driver of {family}:// cannot be loaded: {error}{also}")
 
 
-def _prepared(engine: Engine, settings: Settings, driving: Driving) -> Engine:
+def _prepared(engine: Engine, settings: Settings, driving: Drivers) -> Engine:
     driving.prepare(engine, settings)
     if driving.rests:
         _try_out_rested(engine)

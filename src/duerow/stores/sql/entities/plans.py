@@ -37,7 +37,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.entities.columns import StateTable
 from duerow.stores.sql.entities.keys import Identity
 from duerow.stores.sql.entities.statements import EntityStatementContext, EntityStatements, EntityTables
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
 from duerow.stores.sql.plans.context import Context
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.join import JoinPlans

@@ -1,124 +1,235 @@
-"""A claim of due rows: its parameters and its progress."""
+"""Run a claim: from the floor of its queue on, one priority after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
 
-from duerow.plan import Plan
-from duerow.store import GivenUp
-from duerow.stores.sql.plans.kinds import padded
+from duerow.clock import moment
+from duerow.plan import BEGIN, Plan
+from duerow.stores.sql.claim_floor import Start
+from duerow.stores.sql.plans.claim_progress import Claim, Rows
+from duerow.stores.sql.plans.context import Context, Plans
+from duerow.stores.sql.plans.history import HistoryPlans
+from duerow.stores.sql.plans.kinds import of_kinds
+from duerow.stores.sql.plans.priorities import PriorityPlans
+from duerow.stores.sql.plans.promote import PromotePlans
+from duerow.stores.sql.plans.savepoints import SavepointPlans
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import LENT, OverRows, Statement
+from duerow.stores.sql.statements import Statement
 
-STATUS: Final = LENT.index("status")
+_DUE_AT: Final = attrgetter("due_at")
+_PRIORITY: Final = attrgetter("priority")
 
-_USED: Final = tuple(map(LENT.index, ("id", "token", "key", "headers", "attempts", "last_error")))
-
-Rows = Sequence[Sequence[Any]]
-
-
-class Used(NamedTuple):
-    """A message that was buried because its attempts were used up."""
-
-    id: int
-    token: int
-    key: str | None
-    headers: str | None
-    attempts: int
-    error: str | None
-    priority: int
-    group: str | None
+MORE: Final = 50
+"""How many more rows of groups are read than wanted, since some may have to wait."""
 
 
-class Claim:
-    """A call that takes due rows, and its progress.
+class ClaimPlans(Plans):
+    """Plans that take due rows, lent or popped.
 
     Args:
-        queue: the queue.
-        limit: the most rows.
-        at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes.
-        picked: the statement that takes picked rows.
-        read: turns the rows of either statement into records, given their line.
-        gone: the groups of rows that have left the queue.
-        values: the bound values of both statements.
-        kinds: the kinds of messages that are taken; None: all.
-
-    Attributes:
-        source: the key of the floors: the queue, or its messages of these kinds.
-        history: how long to keep turns of expired leases; None: not at all.
-        over: writes the expired turns of picked rows, given the ids, before they are taken; None: none.
-        ends: whether rows are popped instead of leased.
-        apart: whether the database refused a row, so that each one is tried by itself.
-        leave: handles those whose attempts were used up.
-        passed: rows that were refused or skipped.
-        given: what to report of the buried messages.
+        context: what all plans of the store share.
+        priorities: finds the priorities that other processes use.
+        savepoints: continues without rows that the database refuses to change.
+        history: writes the turns of expired leases.
+        promote: puts the next message of a group in line.
     """
 
     def __init__(
         self,
-        queue: str,
-        limit: int,
-        at_once: Callable[[bool, int], Statement],
-        picked: OverRows,
-        read: Callable[[Rows, PriorityLine], list[Any]],
-        gone: Callable[[Rows], Iterable[str]],
-        values: Mapping[str, Any],
-        kinds: Collection[str] | None = None,
+        context: Context,
+        priorities: PriorityPlans,
+        savepoints: SavepointPlans,
+        history: HistoryPlans,
+        promote: PromotePlans,
     ) -> None:
-        self.queue, self.limit = queue, limit
-        self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
-        self.kinds = () if kinds is None else padded(kinds)
-        self.source: Hashable = (queue, self.kinds) if self.kinds else queue
-        self.history: timedelta | None = None
-        self.over: Callable[[Sequence[int]], Plan[None]] | None = None
-        self.ends = False
-        self.records: list[Any] = []
-        self.rows = 0
-        self.buried: list[Any] = []
-        self.floored: set[PriorityLine] = set()
-        self.served: set[str | None] = set()
-        self.apart = False
-        self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
-        self.passed: set[Any] = set()
-        self.given: list[GivenUp] = []
+        super().__init__(context)
+        self._priorities, self._savepoints = priorities, savepoints
+        self._history, self._promote = history, promote
 
-    @property
-    def in_steps(self) -> bool:
-        """Whether rows are picked and then taken, in groups or not."""
-        return self.over is not None or self.apart
+    def carry_out(self, claim: Claim) -> Plan[None]:
+        """Take due rows, lowest priority first; all lines of the queue are read before it counts as empty."""
+        context = self.context
+        queue, writes = claim.queue, context.floors.nothing_before(claim.source)[1]
+        if refused := context.refusals.of(queue):
+            claim.apart = True
+            claim.passed |= refused
+        fresh = context.priorities.stale(queue)
+        if fresh:
+            yield from self._priorities.look(queue)
+        known = context.priorities.of(queue)
+        if not context.priorities.is_paused(queue):
+            yield from self._take_from(claim, known)
+        if claim.records:
+            return
+        if not fresh:
+            yield from self._priorities.look(queue)
+        if context.priorities.is_paused(queue):
+            return
+        unseen = [line for line in context.priorities.of(queue) if line in claim.floored or line not in known]
+        for line in unseen:
+            context.floors.look_below((claim.source, line))
+        yield from self._take_from(claim, unseen)
+        if not claim.rows:
+            lines, now = context.priorities.of(queue), None if context.clock is None else context.clock.now()
+            context.floors.found_nothing(claim.source, [(claim.source, line) for line in lines], writes, now)
 
-    def mark(self) -> tuple[int, int, int, set[str | None]]:
-        """Return a mark for `back`."""
-        return len(self.records), self.rows, len(self.buried), set(self.served)
+    def _take_from(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
+        if claim.in_steps or any(line.grouped for line in lines):
+            yield BEGIN
+        for _, equal in groupby(lines, key=_PRIORITY):
+            together = list(equal)
+            if claim.in_steps or any(line.grouped for line in together):
+                yield from self._take_in_turn(claim, together)
+            else:
+                yield from self._take_at_once(claim, together[0])
+            if not claim.left:
+                return
 
-    def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
-        """Forget what was taken since a mark: it was rolled back."""
-        records, self.rows, buried, self.served = mark
-        del self.records[records:], self.buried[buried:]
+    def _take_at_once(self, claim: Claim, line: PriorityLine) -> Plan[None]:
+        """Take from a line without groups: picked and taken by one statement."""
+        while claim.left:
+            wanted, start = claim.left, self.context.floors.start((claim.source, line))
+            rows = yield self.context.step(
+                claim.at_once(start.due_at is not None, len(claim.kinds)), self._from(start, claim, line)
+            )
+            records = claim.read(rows, line) if rows else []
+            claim.add(records, rows, line)
+            if records:
+                self._raise_floor(claim, line, start, rows, max(map(_DUE_AT, records)))
+            if len(rows) < wanted:
+                self._found_less(claim, line, start, bool(rows))
+                return
 
-    def after_bury(self) -> Plan[None]:
-        """Handle the messages whose attempts were used up so far."""
-        used, self.buried = self.buried, []
-        if self.leave is not None:
-            yield from self.leave(used)
+    def _take_in_turn(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
+        """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
+        while claim.left:
+            picked: list[tuple[datetime, int, PriorityLine]] = []
+            for line in lines:
+                due = yield from (self._heads(claim, line) if line.grouped else self._picked(claim, line))
+                picked += [(due_at, id, line) for id, due_at in due.items()]
+            chosen = sorted(picked)[: claim.left]
+            if not chosen:
+                return
+            for line in lines:
+                yield from self._take_picked(claim, line, [id for _, id, of in chosen if of is line])
 
-    @property
-    def left(self) -> int:
-        """How many more may be taken."""
-        return self.limit - len(self.records)
+    def _take_picked(self, claim: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
+        for chunk in self.context.chunks(sorted(ids)):
+            yield from self._savepoints.apart(claim, chunk, partial(self._take_chunk, claim, line))
 
-    def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
-        """Add the rows that a statement took; rows that are no records were buried."""
-        self.records += records
-        self.rows += len(rows)
-        if len(records) < len(rows):
-            self.buried += [self.used(row, line) for row in rows if row[STATUS] == "dead"]
+    def _take_chunk(self, claim: Claim, line: PriorityLine, ids: Sequence[int]) -> Plan[None]:
+        context = self.context
+        if claim.over is not None:
+            yield from claim.over(ids)
+        if line.grouped and claim.ends:
+            # Who goes before was read: the index knows also who became visible, and was lent, since then.
+            yield context.given(context.statements.groups.take_turns, ("id",), [(id,) for id in ids])
+        rows = yield context.given(claim.picked, ("id",), [(id,) for id in ids], claim.values)
+        records = claim.read(rows, line) if rows else []
+        claim.add(records, rows, line)
+        if line.grouped:
+            claim.served.update(record.group for record in records)
+            yield from self._promote.promote_next((claim.queue, group) for group in claim.gone(rows))
+        if claim.apart:  # so that what is refused of one's leaving is that one's
+            yield from claim.after_bury()
 
-    def used(self, row: Sequence[Any], line: PriorityLine) -> Used:
-        """Return a row of LENT that was buried."""
-        group = row[len(LENT) + 1] if line.grouped else None
-        id, token, key, headers, attempts, error = (row[place] for place in _USED)
-        key, group = (value if isinstance(value, str) else None for value in (key, group))
-        return Used(id, token, key, headers, attempts, error, line.priority, group)
+    def _picked(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+        """Lock due rows of a line, as many as are wanted; return their due times by id."""
+        context = self.context
+        start = context.floors.start((claim.source, line))
+        bound = self._from(start, claim, line)
+        rows = yield context.step(self._pick(claim, line, start), bound)
+        if rows:
+            read = context.dialect.read_moment
+            self._raise_floor(claim, line, start, rows, read(rows[-1][1]))
+        if len(rows) < bound["limit_in"]:
+            self._found_less(claim, line, start, bool(rows))
+        return {row[0]: row[1] for row in rows if row[0] not in claim.passed}
+
+    def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+        """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
+        context = self.context
+        heads: dict[int, Any] = {}
+        seen: set[int] = set()
+        while len(heads) < claim.left:
+            start = context.floors.start((claim.source, line))
+            bound = self._from(start, claim, line)
+            bound["limit_in"] += MORE
+            rows = yield context.step(self._pick(claim, line, start), bound)
+            known = seen | claim.passed
+            new = {row[0]: row for row in rows if row[0] not in known and row[2] not in claim.served}
+            turn, behind = yield from self._judged(new)
+            seen |= new.keys() - behind.keys()
+            heads |= {id: new[id][1] for id in turn}
+            if turn:
+                newest = context.dialect.read_moment(max(heads.values()))
+                self._raise_floor(claim, line, start, rows, newest)
+            if not behind:
+                if len(rows) < bound["limit_in"]:
+                    self._found_less(claim, line, start, bool(rows))
+                break
+            yield from self._put_behind(claim, behind, new)
+        return heads
+
+    def _judged(self, rows: Mapping[int, Sequence[Any]]) -> Plan[tuple[list[int], dict[int, bool]]]:
+        """Return those of the picked rows whose turn it is, and those that have to wait, with whether they were lent.
+
+        One whose blocker is being settled at this moment is left where it is.
+        """
+        context = self.context
+        turn: list[int] = []
+        behind: dict[int, bool] = {}
+        for chunk in context.chunks(sorted(rows)):
+            found = yield context.given(context.statements.groups.blockers, ("id",), [(id,) for id in chunk])
+            for id, was_lent, before, lent, *held in found:
+                if before is None and lent is None:
+                    turn.append(id)
+                elif any(one is not None for one in held):
+                    behind[id] = bool(was_lent)
+        return turn, behind
+
+    def _put_behind(self, claim: Claim, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
+        for chunk in self.context.chunks(sorted(behind)):
+            yield from self._savepoints.apart(claim, chunk, partial(self._put_chunk_behind, claim))
+        # What was lent kept its group back, also from one that goes before it.
+        yield from self._promote.promote_next((claim.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
+
+    def _put_chunk_behind(self, claim: Claim, ids: Sequence[int]) -> Plan[None]:
+        attempts = claim.values["attempts_in"]
+        if claim.history is not None:
+            yield from self._history.keep_lapsed(ids, claim.history, attempts)
+        yield self.context.given(
+            self.context.statements.groups.put_behind, ("id",), [(id,) for id in ids], {"attempts_in": attempts}
+        )
+
+    def _pick(self, claim: Claim, line: PriorityLine, start: Start) -> Statement:
+        return self.context.statements.reserve.pick(line.grouped, start.due_at is not None, len(claim.kinds))
+
+    def _from(self, start: Start, claim: Claim, line: PriorityLine) -> dict[str, Any]:
+        bound = {
+            **claim.values,
+            "queue_in": claim.queue,
+            "priority_in": line.priority,
+            "limit_in": claim.left + len(claim.passed),
+            **of_kinds(claim.kinds),
+        }
+        if start.due_at is not None:
+            bound["floor"] = self.context.dialect.write_moment(start.due_at)
+        return bound
+
+    def _raise_floor(self, claim: Claim, line: PriorityLine, start: Start, rows: Rows, newest: Any) -> None:
+        if self.context.floors.kept:
+            self.context.floors.claimed((claim.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
+
+    def _found_less(self, claim: Claim, line: PriorityLine, start: Start, some: bool) -> None:
+        """Note that a line had fewer rows than were wanted, from its floor on or in all."""
+        if start.due_at is not None:
+            claim.floored.add(line)
+        elif not (some or claim.kinds):
+            self.context.priorities.found_empty(claim.queue, line)

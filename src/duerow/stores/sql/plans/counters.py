@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from duerow.clock import EPOCH
 from duerow.plan import BEGIN, Plan
 from duerow.store import Counted, Counters, Totals
+from duerow.store.metadata import COUNTS_KEPT, of_last_hour
 from duerow.stores.sql.plans.context import Plans
 from duerow.stores.sql.statements.counters import COUNTED, NUMBERS
 
-KEPT: Final = timedelta(minutes=70)
-"""How long the rows of a minute are kept, before they are added to the lifetime of their queue."""
-
 FORGOTTEN: Final = 300
-"""How many of them are added up at a time."""
-
-_HOUR: Final = timedelta(hours=1)
-_MINUTE: Final = timedelta(minutes=1)
+"""How many old counts are added to lifetimes at a time."""
 
 
 class CounterPlans(Plans):
@@ -33,7 +28,7 @@ class CounterPlans(Plans):
         for chunk in context.chunks(rows):
             given = [self._counted_row(process, row) for row in chunk]
             yield context.given(statements.counters.note_counts, COUNTED, given)
-        bound = {"ago": context.dialect.write_span(-KEPT), "limit_in": FORGOTTEN}
+        bound = {"ago": context.dialect.write_span(-COUNTS_KEPT), "limit_in": FORGOTTEN}
         gone = yield context.step(statements.counters.forget_counts, bound)
         if gone:
             beginning = context.dialect.write_moment(EPOCH)
@@ -52,7 +47,7 @@ class CounterPlans(Plans):
             Counted(queue, _known(read(minute)), Totals(*numbers), waiting, handling, process)
             for minute, *numbers, waiting, handling, process, _ in rows
         ]
-        return Counters(now, Totals(*lifetime), [row for row in lately if row.minute + _MINUTE > now - _HOUR])
+        return Counters(now, Totals(*lifetime), of_last_hour(lately, now))
 
     def _counted_row(self, process: str, row: Counted) -> tuple[Any, ...]:
         numbers = (getattr(row.totals, name) for name in NUMBERS)

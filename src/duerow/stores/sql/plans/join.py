@@ -77,7 +77,7 @@ class _Set:
         if complete:
             texts = self._texts_with(record.id, text)
             self.whole.append((None if self.id is None else Receipt(self.id, self.token), texts))
-            self.close(None if join.late is None else join.remember)
+            self.close(join.remembered)
         return place
 
     def close(self, remember: timedelta | None) -> None:

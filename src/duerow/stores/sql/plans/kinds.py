@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from duerow.stores.sql.statements.reserve import kinds_in
+from duerow.stores.sql.statements.due_rows import kinds_in
 
 
 def padded(kinds: Collection[str]) -> tuple[str, ...]:

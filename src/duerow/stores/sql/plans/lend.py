@@ -11,8 +11,8 @@ import msgspec
 from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import Lease, MessageHeader, Record, Retention
-from duerow.stores.sql.plans.claim import Claim, Rows, Used
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
+from duerow.stores.sql.plans.claim_progress import Claim, Rows, Used
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.reserve import ReservePlans, given_up
@@ -54,40 +54,40 @@ class LendPlans(Plans):
         values = {"attempts_in": attempts, "lease": context.dialect.write_span(lease), "consumer": consumer}
         if context.dialect.writes_alone or dead_letter is not None or keep is not None:
             yield BEGIN  # as in `reserve`
-        taking = _Unread(
+        claim = _Unread(
             queue,
             limit,
-            statements.reserve.lend_unread,
-            statements.reserve.lend_picked_unread,
+            statements.lend.lend_unread,
+            statements.lend.lend_picked_unread,
             self._unread,
             _groups_of_dead,
             values,
             kinds,
         )
-        taking.apart = apart
+        claim.apart = apart
 
         def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
             if used:
                 buried = yield from self._used(used)
                 yield from self._reserve.after_bury(queue, buried, dead_letter, keep)
-                taking.given += given_up(buried)
+                claim.given += given_up(buried)
 
-        taking.leave = leave
+        claim.leave = leave
         if keep is not None and (history := keep.history) is not None:
-            taking.history = history
-            taking.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
-        yield from self._claims.carry_out(taking)
-        yield from taking.after_bury()
-        lent: list[_Lent] = sorted(taking.records, key=_id)
+            claim.history = history
+            claim.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
+        yield from self._claims.carry_out(claim)
+        yield from claim.after_bury()
+        lent: list[_LentRow] = sorted(claim.records, key=_id)
         groups = {one.id: one.group for one in lent if one.group is not None}
-        return Lease([Receipt(one.id, one.token) for one in lent], groups, taking.given)
+        return Lease([Receipt(one.id, one.token) for one in lent], groups, claim.given)
 
-    def _unread(self, rows: Rows, line: PriorityLine) -> list[_Lent]:
+    def _unread(self, rows: Rows, line: PriorityLine) -> list[_LentRow]:
         """Return the rows of what was lent, not buried."""
         read: Callable[[Any], Any] = self.context.dialect.read_moment
         priority = line.priority
         return [
-            _Lent(id, token, read(place), priority, more[0] if line.grouped else None)
+            _LentRow(id, token, read(place), priority, more[0] if line.grouped else None)
             for id, token, status, place, *more in rows
             if status != "dead"
         ]
@@ -108,7 +108,7 @@ class LendPlans(Plans):
         """Read what a claim holds; see BulkStore.leased_range."""
         context = self.context
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
-        rows = yield context.step(context.statements.reserve.leased_range, values)
+        rows = yield context.step(context.statements.lend.leased_range, values)
         return [context.dialect.record(row) for row in rows]
 
     def message_headers(self, queue: str, receipts: Sequence[Receipt]) -> Plan[list[MessageHeader]]:
@@ -116,12 +116,12 @@ class LendPlans(Plans):
         context = self.context
         found: list[MessageHeader] = []
         for chunk in context.chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})):
-            rows = yield context.given(context.statements.reserve.message_headers, RECEIPT, chunk, {"queue_in": queue})
+            rows = yield context.given(context.statements.lend.message_headers, RECEIPT, chunk, {"queue_in": queue})
             found += [MessageHeader(*row) for row in rows]
         return found
 
 
-class _Lent(msgspec.Struct, frozen=True, gc=False):
+class _LentRow(msgspec.Struct, frozen=True, gc=False):
     """A message that was lent, as much of it as is read."""
 
     id: int
@@ -146,5 +146,5 @@ def _groups_of_dead(rows: Rows) -> Iterable[str]:
     return (row[-1] for row in rows if row[_STATUS] == "dead")
 
 
-def _id(one: _Lent) -> int:
+def _id(one: _LentRow) -> int:
     return one.id

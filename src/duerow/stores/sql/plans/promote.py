@@ -17,7 +17,7 @@ class PromotePlans(Plans):
         """Put the next message of each group in line: the one before has left, or is no longer leased."""
         given = sorted({one for one in groups if isinstance(one[1], str)})  # whatever else was written there is none
         for chunk in self.context.chunks(given):
-            rows = yield self.context.given(self.context.statements.reserve.promote_next, ("queue", "group"), chunk)
+            rows = yield self.context.given(self.context.statements.groups.promote_next, ("queue", "group"), chunk)
             self.context.floors.written()
             for _, due_at in rows:
                 self.context.floors.lower(self.context.dialect.read_moment(due_at))

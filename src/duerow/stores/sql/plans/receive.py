@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Arrival, Entry, HistoryRow, Reception, Record
+from duerow.store.bulk import REFUSED
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.push import Item, PushPlans
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ARRIVED, PAST, TOLD
-
-REFUSED: Final = "/refused"
-"""The suffix of an import's name in the record of its refusal."""
 
 
 class ReceivePlans(Plans):

@@ -16,8 +16,8 @@ from duerow.plan import BEGIN, Plan
 from duerow.reservation import Receipt
 from duerow.store import UNFIT, GivenUp, Moved, Record, Reserved, Retention, Turn, mended
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
-from duerow.stores.sql.plans.claim import STATUS, Claim, Rows, Used
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
+from duerow.stores.sql.plans.claim_progress import STATUS, Claim, Rows, Used
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.promote import PromotePlans
@@ -80,17 +80,17 @@ class ReservePlans(Plans):
 
         def leave(used: Sequence[Used]) -> Plan[None]:
             yield from self.after_bury(queue, used, dead_letter, keep)
-            taking.given += given_up(used)
+            claim.given += given_up(used)
 
         statements = context.statements.reserve
-        taking = Claim(queue, limit, statements.reserve, statements.lend, lent, buried, values, kinds)
-        taking.apart, taking.leave = apart, leave
+        claim = Claim(queue, limit, statements.reserve, statements.lend, lent, buried, values, kinds)
+        claim.apart, claim.leave = apart, leave
         if keep is not None and (history := keep.history) is not None:
-            taking.history = history
-            taking.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
-        yield from self._claims.carry_out(taking)
-        yield from taking.after_bury()
-        return Reserved(_in_line(taking.records), taking.given)
+            claim.history = history
+            claim.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
+        yield from self._claims.carry_out(claim)
+        yield from claim.after_bury()
+        return Reserved(_in_line(claim.records), claim.given)
 
     def after_bury(
         self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Retention | None
@@ -198,7 +198,7 @@ class ReservePlans(Plans):
             return (row[_GROUP] for row in rows)
 
         statements = self.context.statements
-        taking = Claim(
+        claim = Claim(
             queue,
             limit,
             statements.reserve.pop,
@@ -208,18 +208,18 @@ class ReservePlans(Plans):
             {"attempts_in": None},
             kinds,
         )
-        taking.apart, taking.ends = apart, True
+        claim.apart, claim.ends = apart, True
         if keep is not None and (history := keep.history) is not None:
-            taking.history = history
-            taking.over = lambda ids: self._history.keep_popped(ids, history)
-        yield from self._claims.carry_out(taking)
+            claim.history = history
+            claim.over = lambda ids: self._history.keep_popped(ids, history)
+        yield from self._claims.carry_out(claim)
         if keep is not None:
-            yield from self._history.remember([(queue, record.key, record.id) for record in taking.records], keep)
-        for one in taking.given:
+            yield from self._history.remember([(queue, record.key, record.id) for record in claim.records], keep)
+        for one in claim.given:
             named = {"event": "buried", "queue": queue, "message_id": one.id, "key": one.key}
             text = "message %s of %s is buried because it could not be popped: %s"
             LOG.error(text, one.id, queue, one.error, extra=named)
-        return _in_line(taking.records)
+        return _in_line(claim.records)
 
     def _popped(self, rows: Rows, line: PriorityLine) -> list[Record]:
         """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""

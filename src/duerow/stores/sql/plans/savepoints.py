@@ -11,7 +11,7 @@ from duerow.message import Failure
 from duerow.payload.codec import encode_failure
 from duerow.plan import Plan
 from duerow.store import GivenUp
-from duerow.stores.sql.plans.claim import Claim
+from duerow.stores.sql.plans.claim_progress import Claim
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.refused_rows import PASSED_OVER_FOR
@@ -34,13 +34,13 @@ class SavepointPlans(Plans):
         super().__init__(context)
         self._promote, self._races_for_keys = promote, races_for_keys
 
-    def apart(self, taking: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
+    def apart(self, claim: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
         """Do something with rows of a claim; if the claim is apart, find and set aside refused rows."""
         statements = self.context.statements
-        if not taking.apart:
+        if not claim.apart:
             yield from act(ids)
             return
-        mark = taking.mark()
+        mark = claim.mark()
         yield Step(statements.savepoints.savepoint, {})
         try:
             yield from act(ids)
@@ -49,20 +49,20 @@ class SavepointPlans(Plans):
         except DuerowError as error:
             if not error.of_row:
                 raise
-            taking.back(mark)
+            claim.back(mark)
             yield Step(statements.savepoints.to_savepoint, {})
             if len(ids) == 1:
-                yield from self._set_aside(taking, ids[0], error)
+                yield from self._set_aside(claim, ids[0], error)
                 return
             middle = len(ids) // 2
-            yield from self.apart(taking, ids[:middle], act)
-            yield from self.apart(taking, ids[middle:], act)
+            yield from self.apart(claim, ids[:middle], act)
+            yield from self.apart(claim, ids[middle:], act)
 
-    def _set_aside(self, taking: Claim, id: Any, refused: DuerowError) -> Plan[None]:
+    def _set_aside(self, claim: Claim, id: Any, refused: DuerowError) -> Plan[None]:
         """Bury a row with the reason, without history and dead-letter queue; or pass it over, if not even that goes."""
         context = self.context
         statements = context.statements
-        taking.passed.add(id)
+        claim.passed.add(id)
         if isinstance(refused, Conflict) and self._races_for_keys:
             return  # another consumer was faster; nothing is amiss with the row
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
@@ -73,10 +73,10 @@ class SavepointPlans(Plans):
             if not again.of_row:
                 raise
             yield Step(statements.savepoints.to_savepoint, {})
-            context.refusals.add(taking.queue, id)
+            context.refusals.add(claim.queue, id)
             text = "message %s of %s can be neither handed out nor buried; skipping it for %d seconds: %s"
-            named = {"event": "skipped", "queue": taking.queue, "message_id": id}
-            LOG.error(text, id, taking.queue, PASSED_OVER_FOR, again, extra=named)
+            named = {"event": "skipped", "queue": claim.queue, "message_id": id}
+            LOG.error(text, id, claim.queue, PASSED_OVER_FOR, again, extra=named)
             return
-        taking.given += [GivenUp(row[0], row[-3], row[-2], error) for row in rows]
-        yield from self._promote.promote_next((taking.queue, row[-1]) for row in rows if row[-1] is not None)
+        claim.given += [GivenUp(row[0], row[-3], row[-2], error) for row in rows]
+        yield from self._promote.promote_next((claim.queue, row[-1]) for row in rows if row[-1] is not None)

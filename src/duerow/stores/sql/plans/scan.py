@@ -37,7 +37,7 @@ def scanning(context: Context, query: Scan, shown: Sequence[str]) -> Step:
     asked = (("queues", query.queues), ("statuses", query.statuses), ("descending", query.descending or None))
     by = tuple(name for name, wanted in asked if wanted is not None)
     statements = context.statements
-    scan = statements.history.scan_past if query.past else statements.read.scan
+    scan = statements.history.scan_history if query.past else statements.read.scan
     return context.step(scan(by, query.where, shown), scan_values(context, query))
 
 

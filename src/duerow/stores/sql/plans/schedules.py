@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from duerow.plan import BEGIN, Plan
 from duerow.store import Planned, ScheduleChange, SchedulesFound
+from duerow.store.metadata import DUE_AT_ONCE
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.push import PushPlans
 from duerow.stores.sql.statements import Step
-
-DUE_AT_ONCE: Final = 100
 
 
 class SchedulePlans(Plans):

@@ -9,7 +9,7 @@ from duerow.store import Check, Store
 from duerow.stores.sql.diagnosis import SqlCheck, checks
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.plans.change import ChangePlans
-from duerow.stores.sql.plans.claims import ClaimPlans
+from duerow.stores.sql.plans.claim import ClaimPlans
 from duerow.stores.sql.plans.context import Context, installed
 from duerow.stores.sql.plans.counters import CounterPlans
 from duerow.stores.sql.plans.history import HistoryPlans

@@ -10,8 +10,10 @@ from duerow.stores.sql.statements.change import CHANGED, ChangeStatements
 from duerow.stores.sql.statements.context import StatementContext
 from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step, all_bounded
 from duerow.stores.sql.statements.counters import CounterStatements
+from duerow.stores.sql.statements.groups import GroupStatements
 from duerow.stores.sql.statements.history import PAST, STORY, HistoryStatements
 from duerow.stores.sql.statements.join import JoinStatements
+from duerow.stores.sql.statements.lend import LendStatements
 from duerow.stores.sql.statements.pipelines import PipelineStatements
 from duerow.stores.sql.statements.push import PushStatements
 from duerow.stores.sql.statements.queues import QueueStatements
@@ -55,6 +57,8 @@ class Statements:
         self.context = context
         self.push = PushStatements(context)
         self.reserve = ReserveStatements(context)
+        self.lend = LendStatements(context)
+        self.groups = GroupStatements(context)
         self.settle = SettleStatements(context)
         self.savepoints = SavepointStatements(context)
         self.change = ChangeStatements(context, self.settle)

@@ -138,7 +138,7 @@ class HistoryStatements(StatementGroup):
         found = found.order_by(*line).limit(self.bound("limit_in", Integer()))
         return Statement(found, kept=False, bounded=query.id is None)
 
-    def scan_past(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
+    def scan_history(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
         """Read turns of many queues in the order of their ids and tokens: `queues`; with `descending` downwards."""
         history = self.tables.history
         place = (history.c.id, history.c.token)

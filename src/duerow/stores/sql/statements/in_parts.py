@@ -81,7 +81,7 @@ class Locked(InParts):
         return [row[:begin] for row in rows]
 
 
-class Adding(InParts):
+class AddIfMissing(InParts):
     """Adds a row if there is none; a concurrent attempt loses."""
 
     def parts(self, values: Mapping[str, Any]) -> Answer:

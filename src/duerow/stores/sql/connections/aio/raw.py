@@ -96,9 +96,9 @@ class Raw:
             return read_again(cursor, error)
 
     async def _sqlite(self, text: str, values: Any, most: int | None = None) -> Any:
-        """Execute and fetch in one visit to the connection's thread, which each costs more than the statement.
+        """Execute and fetch in one visit to the connection's thread; a visit costs more than the statement.
 
-        Who is cancelled before the thread has come to it leaves nothing behind: COMMIT, too, is not executed then.
+        If the caller is cancelled before the thread begins, nothing is executed, not even COMMIT.
         """
         cancelled = False
 

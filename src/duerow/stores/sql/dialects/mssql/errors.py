@@ -67,8 +67,8 @@ def explained(error: BaseException) -> DuerowError | None:
         )
     if number == _HAS_TRIGGERS:
         return ConfigurationError(
-            "SQL Server answers no rows of a statement that changes a table with an enabled trigger (error 334), so "
-            f"its rows cannot be a queue{told}"
+            "SQL Server returns no rows from a statement that changes a table with an enabled trigger (error 334), "
+            f"so its rows cannot be a queue{told}"
         )
     if number in _FORBIDDEN:
         return ConfigurationError(f"SQL Server does not let this login do that (error {number}){told}")

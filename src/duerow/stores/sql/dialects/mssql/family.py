@@ -8,7 +8,7 @@ from sqlalchemy import Engine, event
 
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.aio.connections import AwaitedConnections
-from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.mssql.connections import AwaitedSqlServerConnections, SqlServerConnections
 from duerow.stores.sql.dialects.mssql.dialect import LOCK_WAIT, SqlServer
 
@@ -37,7 +37,7 @@ class SqlServerFamily(Family):
 
 mssql = SqlServerFamily(
     SqlServer(),
-    Driving(
+    Drivers(
         blocking="mssql+pyodbc",
         awaited="mssql+aioodbc",
         extra=("mssql", "mssql"),

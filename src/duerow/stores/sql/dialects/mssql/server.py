@@ -57,8 +57,8 @@ class TsqlServer(Server, Schema):
             )
         if not versioned:
             raise ConfigurationError(
-                "in this database reads wait for whoever writes, so that an open transaction that pushed would keep "
-                "consumers and settlements waiting: ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"
+                "reads block on writers in this database, so an open transaction that pushed would block consumers: "
+                "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"
             )
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
@@ -77,6 +77,7 @@ class TsqlServer(Server, Schema):
         """Raise if there are any."""
         for (name,) in rows:
             raise ConfigurationError(
-                f"the table has the trigger {name}, and SQL Server answers no rows of a statement that changes a table "
-                "with a trigger: its rows cannot be claimed; push messages to a queue of duerow's own tables instead"
+                f"the table has the trigger {name}, and SQL Server returns no rows from a statement that changes a "
+                "table with a trigger: its rows cannot be claimed; push messages to a queue of duerow's own tables "
+                "instead"
             )

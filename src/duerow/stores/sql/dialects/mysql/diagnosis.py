@@ -44,7 +44,7 @@ _VARIABLES: Final = (
         lambda value: value not in ("", "READ-COMMITTED"),
         "isolation",
         "warning",
-        "sessions run at isolation {}, which locks gaps: producers and workers get into deadlocks",
+        "sessions run at isolation {}, which locks gaps: producers and workers can deadlock",
         "Connect by URL, or set transaction_isolation = 'READ-COMMITTED'",
     ),
     _Variable(
@@ -52,7 +52,7 @@ _VARIABLES: Final = (
         lambda value: value not in ("", "READ-COMMITTED"),
         "isolation",
         "warning",
-        "sessions run at isolation {}, which locks gaps: producers and workers get into deadlocks",
+        "sessions run at isolation {}, which locks gaps: producers and workers can deadlock",
         "Connect by URL, or set tx_isolation = 'READ-COMMITTED'",
     ),
     _Variable(
@@ -60,7 +60,7 @@ _VARIABLES: Final = (
         lambda value: int(value) < SHORT_REST,
         "short-timeout",
         "warning",
-        "the server closes connections that rest for {} s",
+        "the server closes connections idle for {} s",
         f"Set wait_timeout to more than {SHORT_REST}",
     ),
     _Variable(

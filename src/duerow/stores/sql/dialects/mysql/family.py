@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Engine, event
 
 from duerow.stores.sql import Family
-from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql import diagnosis
 from duerow.stores.sql.dialects.mysql.sync import MySQLConnections
@@ -45,6 +45,6 @@ class MySQLFamily(Family):
 
 mysql = MySQLFamily(
     MARIADB,
-    Driving(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare),
+    Drivers(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare),
     diagnosis.CHECKS,
 )

@@ -46,11 +46,11 @@ from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
 from duerow.stores.sql.dialects.mysql.mysql_writes import (
     AddMessages,
     AddRows,
+    AddThenRead,
     ChangeInOrder,
     Numbered,
     Numbers,
     RemoveSafely,
-    Told,
     ids_table,
     in_order,
     ordered,
@@ -61,7 +61,7 @@ from duerow.stores.sql.dialects.mysql.mysql_writes import (
 from duerow.stores.sql.dialects.mysql.server import numbers_of
 from duerow.stores.sql.dialects.mysql.values import AsFloat, step
 from duerow.stores.sql.dialects.mysql.writes import MySqlChange, bound
-from duerow.stores.sql.statements.in_parts import FOUND, Adding, Checked, Then
+from duerow.stores.sql.statements.in_parts import FOUND, AddIfMissing, Checked, Then
 
 OLDEST: Final = (8, 0, 19)
 """The first version on which everything here is documented to work."""
@@ -236,12 +236,12 @@ class MySQL(MariaDB):
         """Make a row whose key is taken lock its holder; the ids that exist afterwards show which rows were added."""
         if isinstance(added, Numbered):
             return single(added) if returning else added.passing()
-        return Told(passing(added))
+        return AddThenRead(passing(added))
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
         """Look for the row, add it if it is missing, and look again."""
         look = select(key).where(key == values[key.name]).with_for_update()
-        return Adding(look, AddRows(table).values(dict(values)))
+        return AddIfMissing(look, AddRows(table).values(dict(values)))
 
     def put(
         self,

@@ -241,7 +241,7 @@ def _created(table: Table) -> Select[Any]:
     return select(table.c.id).where(table.c.id == bindparam(FIRST, type_=BigInteger(), required=True))
 
 
-class Told(InParts):
+class AddThenRead(InParts):
     """Adds messages that already have ids, and reads which of them exist afterwards.
 
     Args:

@@ -166,7 +166,7 @@ class MySqlInstance(Server, Schema):
                 )
             raise ConfigurationError(
                 f"column {name} of table {table} compares text by {kind}, so that keys that differ could be taken for "
-                f"one: have text compared byte for byte, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
+                f"one: use a binary collation, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
                 f"{self.bytewise}"
             )
 

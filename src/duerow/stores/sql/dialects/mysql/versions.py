@@ -36,7 +36,7 @@ def met(driver: SqlDialect, raw: Any) -> MariaDB:
     return MARIADB if "mariadb" in str(raw.get_server_info()).lower() else MYSQL
 
 
-class Speaking(Protocol):
+class SwitchableConnections(Protocol):
     """Connections whose statements are written for either server."""
 
     engine: Any
@@ -47,7 +47,7 @@ class Speaking(Protocol):
         """Write the statements in the store's current dialect."""
 
 
-def adopt(connections: Speaking, raw: Any) -> None:
+def adopt(connections: SwitchableConnections, raw: Any) -> None:
     """Make connections use the dialect of the server that a driver's connection leads to."""
     dialect = met(connections.engine.dialect, raw)
     if dialect is not connections.dialect:

@@ -30,7 +30,7 @@ from sqlalchemy.sql.visitors import iterate, replacement_traverse
 from duerow.stores.sql.dialects.base.json_values import encode_json
 from duerow.stores.sql.dialects.base.writes import Writes
 from duerow.stores.sql.dialects.mysql.values import MOMENT, MySqlNow, MySqlValues, in_list
-from duerow.stores.sql.statements.in_parts import FOUND, TOLD, Adding, Kept, Locked
+from duerow.stores.sql.statements.in_parts import FOUND, TOLD, AddIfMissing, Kept, Locked
 
 _SAFE = "sql_safe_updates = 0"
 """A session may refuse writes whose condition has no constants (sql_safe_updates); duerow's conditions are joins."""
@@ -245,7 +245,7 @@ class MySqlWrites(MySqlValues, Writes):
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
         """Look for the row, and add it if it is missing: of two at once, one fails with a conflict and looks again."""
         look = select(key).where(key == values[key.name]).with_for_update()
-        return Adding(look, insert(table).values(dict(values)).returning(key))
+        return AddIfMissing(look, insert(table).values(dict(values)).returning(key))
 
     def put(
         self,

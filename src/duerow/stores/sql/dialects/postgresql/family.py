@@ -8,7 +8,7 @@ from sqlalchemy import Engine, event
 
 from duerow.errors import ConfigurationError, shown
 from duerow.stores.sql import Family
-from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.postgresql import diagnosis
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
 
@@ -42,7 +42,7 @@ def _threshold(said: object) -> int | None:
 
 postgresql = Family(
     PostgreSQL(),
-    Driving(
+    Drivers(
         blocking="postgresql+psycopg",
         awaited="postgresql+psycopg_async",
         extra=("postgresql", "postgresql"),

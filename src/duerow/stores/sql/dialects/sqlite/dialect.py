@@ -246,8 +246,8 @@ class SQLite(SqliteJson, Dialect):
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
         """Refuse: a file is protected only as a whole."""
         raise NotSupported(
-            "SQLite has no roles: whoever may write the file and its folder may do everything; the permissions of the "
-            "file say who that is"
+            "SQLite has no roles: anyone who can write to the file and its folder can do everything; the permissions "
+            "of the file say who that is"
         )
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import URL, Engine, event
 
 from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaOutdated, shown
 from duerow.stores.sql import Family
-from duerow.stores.sql.connections.engines import Driving, Settings
+from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.sqlite import diagnosis
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 
@@ -71,7 +71,7 @@ def _prepare(engine: Engine, settings: Settings) -> None:
 
 sqlite = Family(
     SQLite(),
-    Driving(
+    Drivers(
         blocking="sqlite+pysqlite",
         awaited="sqlite+aiosqlite",
         extra=("sqlite", "aio"),

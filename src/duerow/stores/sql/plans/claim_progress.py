@@ -1,0 +1,124 @@
+"""A claim of due rows: its parameters and its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from duerow.plan import Plan
+from duerow.store import GivenUp
+from duerow.stores.sql.plans.kinds import padded
+from duerow.stores.sql.priorities import PriorityLine
+from duerow.stores.sql.statements import LENT, OverRows, Statement
+
+STATUS: Final = LENT.index("status")
+
+_USED: Final = tuple(map(LENT.index, ("id", "token", "key", "headers", "attempts", "last_error")))
+
+Rows = Sequence[Sequence[Any]]
+
+
+class Used(NamedTuple):
+    """A message that was buried because its attempts were used up."""
+
+    id: int
+    token: int
+    key: str | None
+    headers: str | None
+    attempts: int
+    error: str | None
+    priority: int
+    group: str | None
+
+
+class Claim:
+    """A call that takes due rows, and its progress.
+
+    Args:
+        queue: the queue.
+        limit: the most rows.
+        at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes.
+        picked: the statement that takes picked rows.
+        read: turns the rows of either statement into records, given their line.
+        gone: the groups of rows that have left the queue.
+        values: the bound values of both statements.
+        kinds: the kinds of messages that are taken; None: all.
+
+    Attributes:
+        source: the key of the floors: the queue, or its messages of these kinds.
+        history: how long to keep turns of expired leases; None: not at all.
+        over: writes the expired turns of picked rows, given the ids, before they are taken; None: none.
+        ends: whether rows are popped instead of leased.
+        apart: whether the database refused a row, so that each one is tried by itself.
+        leave: handles those whose attempts were used up.
+        passed: rows that were refused or skipped.
+        given: what to report of the buried messages.
+    """
+
+    def __init__(
+        self,
+        queue: str,
+        limit: int,
+        at_once: Callable[[bool, int], Statement],
+        picked: OverRows,
+        read: Callable[[Rows, PriorityLine], list[Any]],
+        gone: Callable[[Rows], Iterable[str]],
+        values: Mapping[str, Any],
+        kinds: Collection[str] | None = None,
+    ) -> None:
+        self.queue, self.limit = queue, limit
+        self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
+        self.kinds = () if kinds is None else padded(kinds)
+        self.source: Hashable = (queue, self.kinds) if self.kinds else queue
+        self.history: timedelta | None = None
+        self.over: Callable[[Sequence[int]], Plan[None]] | None = None
+        self.ends = False
+        self.records: list[Any] = []
+        self.rows = 0
+        self.buried: list[Any] = []
+        self.floored: set[PriorityLine] = set()
+        self.served: set[str | None] = set()
+        self.apart = False
+        self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
+        self.passed: set[Any] = set()
+        self.given: list[GivenUp] = []
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether rows are picked and then taken, in groups or not."""
+        return self.over is not None or self.apart
+
+    def mark(self) -> tuple[int, int, int, set[str | None]]:
+        """Return a mark for `back`."""
+        return len(self.records), self.rows, len(self.buried), set(self.served)
+
+    def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
+        """Forget what was taken since a mark: it was rolled back."""
+        records, self.rows, buried, self.served = mark
+        del self.records[records:], self.buried[buried:]
+
+    def after_bury(self) -> Plan[None]:
+        """Handle the messages whose attempts were used up so far."""
+        used, self.buried = self.buried, []
+        if self.leave is not None:
+            yield from self.leave(used)
+
+    @property
+    def left(self) -> int:
+        """How many more may be taken."""
+        return self.limit - len(self.records)
+
+    def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
+        """Add the rows that a statement took; rows that are no records were buried."""
+        self.records += records
+        self.rows += len(rows)
+        if len(records) < len(rows):
+            self.buried += [self.used(row, line) for row in rows if row[STATUS] == "dead"]
+
+    def used(self, row: Sequence[Any], line: PriorityLine) -> Used:
+        """Return a row of LENT that was buried."""
+        group = row[len(LENT) + 1] if line.grouped else None
+        id, token, key, headers, attempts, error = (row[place] for place in _USED)
+        key, group = (value if isinstance(value, str) else None for value in (key, group))
+        return Used(id, token, key, headers, attempts, error, line.priority, group)
