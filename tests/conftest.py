@@ -15,6 +15,8 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
 
+from tests.docs.pages import DOCS
+
 pytest.register_assert_rewrite("duerow.testing")  # so that a promise that is broken says what it found
 
 pytest_plugins = ["tests.servers.fixtures", "tests.families", "tests.sizes", "duerow.testing.conformance.fixtures"]
@@ -85,24 +87,40 @@ def logging_as_before() -> Iterator[None]:
         root.setLevel(before[1])
 
 
-TOGETHER = {"tests/spark/": "spark", "tests/docs/": "spark", "tests/demo/": "demo"} | {
-    f"tests/stores/{family}/": family for family in ("sqlite", "postgresql", "mysql", "mariadb", "mongodb")
-}
-"""Folders whose tests share what is dear to make: a session of Spark, runs of the demo, a family's compiled statements.
+FAMILIES = ("mongodb", "postgresql", "mariadb", "mysql", "sqlite")
 
-A process compiles each statement once for each family and driver, which takes as long as most tests.
+LOTS = {"tests/spark/": "spark", **{f"tests/stores/{family}/": family for family in FAMILIES}, "tests/demo/": "demo"}
+"""Folders whose tests share what is dear to make: a session of Spark, a family's statements, runs of the demo.
+
+A process compiles each statement once for each family and driver, which takes as long as most tests. Those that take
+longest come first, so that none of them is the last to begin.
 """
+
+
+def lot(nodeid: str) -> str | None:
+    """Return the lot of a test that shares something dear with others."""
+    if nodeid.startswith("tests/docs/test_examples.py"):
+        page = DOCS / nodeid.partition("[")[2].removesuffix("]")
+        return "spark" if page.is_file() and "duerow.spark" in page.read_text() else "docs"
+    return next((name for folder, name in LOTS.items() if nodeid.startswith(folder)), None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put lots before all others."""
+    order = {name: place for place, name in enumerate(LOTS.values())}
+    items.sort(key=lambda item: order.get(lot(item.nodeid) or "", len(order)))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Where several processes share the tests, those that share more than servers are one process's."""
+    """Where several processes share the tests, a lot is one process's, and lots begin in the order of their tests."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            """Name the lot that a test is handed out in: with those like it, as many lots take long to count."""
-            shared = (name for folder, name in TOGETHER.items() if nodeid.startswith(folder))
-            return next(shared, nodeid.partition("[")[0])
+            """Name what is handed out together: a lot, or the variants of a test."""
+            return lot(nodeid) or nodeid.partition("[")[0]
 
+    config.option.loadscopereorder = False
     return Scheduling(config, log)
