@@ -26,7 +26,7 @@ from duerow import Fork, Frame, Join, Message, Pipeline, Relay, Sink, Split, Swi
 from duerow.pipeline import Station
 from duerow.queue.limits import RunLimits
 from duerow.retry import fixed, limited
-from duerow.spark import jobs
+from duerow.spark import jobs, time_limit
 from duerow.spark.apart import ApartConsumer
 from duerow.spark.calls import Calls
 from duerow.spark.consumer import Tally
@@ -281,15 +281,47 @@ def test_a_function_that_ends_its_process_at_every_message_does_not_end_the_run(
     assert sorted(one.last_error.type for one in dead if one.last_error) == ["HandlerDied", *["LeaseEnded"] * 4]
 
 
+class OnceItHangs(threading.Thread):
+    """In place of a timer: acts when a task has written that it hangs, however long Spark took to begin it.
+
+    Args:
+        hanging: the file that the task writes.
+        act: what to do.
+    """
+
+    def __init__(self, hanging: Path, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._hanging, self._act, self._over = hanging, act, threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(0.02):
+            if self._hanging.exists():
+                self._hanging.unlink()
+                self._act()
+                return
+
+    def cancel(self) -> None:
+        """Act no more."""
+        self._over.set()
+
+
 @ONE_DATABASE
 def test_of_a_batch_that_hangs_only_the_message_at_fault_fails(
-    session: SparkSession, place: Place, db: duerow.Database
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = pushed(db, "a", 4)
+    told = tmp_path / "hanging"
+
+    def timer(seconds: float, act: Callable[[], None]) -> OnceItHangs:
+        assert seconds == 5
+        return OnceItHangs(told, act)
+
+    monkeypatch.setattr(time_limit, "threading", SimpleNamespace(Timer=timer))
 
     def hanging(batches: Any) -> Any:
         for batch in batches:
             if 2 in batch["n"].to_pylist():
+                told.touch()
                 threading.Event().wait()
             yield batch
 
