@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from itertools import pairwise
@@ -316,13 +316,13 @@ def wait_through_stations(url: str, session: Any, count: int, beside: int) -> li
     with duerow.connect(url) as db, ThreadPoolExecutor(1) as thread:
         running = thread.submit(run, pipeline, url, spark=session, until=None, stop=stop)
         try:
-            _pushed_and_through(db, -1)  # the first one warms all up
+            _pushed_and_through(db, -1, running)  # the first one warms all up
             for number in range(count):
                 if beside and db.queue("other").count() < beside // 2:
                     db.queue("other").push_many([Draft(payload(n)) for n in range(beside)])
                 db.queue(STEPS[0]).push({"pushed": time.time(), "n": number})
                 time.sleep(1)
-            _wait_for(db, count + 1)
+            _wait_for(db, count + 1, running)
         finally:
             stop.set()
         running.result()
@@ -350,15 +350,17 @@ def run_stations_for_nothing(url: str) -> Prepared[None]:
     return work
 
 
-def _pushed_and_through(db: duerow.Database, number: int) -> None:
+def _pushed_and_through(db: duerow.Database, number: int, running: Future[Any]) -> None:
     db.queue(STEPS[0]).push({"pushed": time.time(), "n": number})
-    _wait_for(db, 1)
+    _wait_for(db, 1, running)
 
 
-def _wait_for(db: duerow.Database, count: int) -> None:
-    """Wait until so many messages came to the end; raise TimeoutError after two minutes."""
+def _wait_for(db: duerow.Database, count: int, running: Future[Any]) -> None:
+    """Wait until so many messages came to the end; raise the run's error, or TimeoutError after two minutes."""
     until = time.monotonic() + 120
     while db.queue("end").count() < count:
+        if running.done():
+            running.result()
         if time.monotonic() > until:
             raise TimeoutError(f"{db.queue('end').count()} messages of {count} came to the end within two minutes")
         time.sleep(0.1)
