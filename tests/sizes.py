@@ -66,7 +66,7 @@ WAYS = {
 }
 """Of how many ways to hold a transaction one is tried with a promise that takes long; of three with the others."""
 
-SHARES = {"http": 6}
+SHARES = {"http": 12}
 """Of how many promises one is tried on a folder that leads to the plans of another store."""
 
 ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}

@@ -22,7 +22,7 @@ WEEK = timedelta(days=7)
 PAIRS = [
     ("memory", "memory", "sync"),
     ("memory", "sqlite", "async"),
-    ("sqlite", "memory", "sync"),
+    pytest.param(("sqlite", "memory", "sync"), marks=pytest.mark.soak),
     pytest.param(("postgresql", "postgresql", "sync"), marks=pytest.mark.soak),
     pytest.param(("sqlite", "mongodb", "async"), marks=pytest.mark.soak),
 ]

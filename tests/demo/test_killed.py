@@ -43,7 +43,7 @@ def test_three_kills_without_spark_change_no_total(tmp_path: Path, record_proper
     record_property("killed", killed_three_times(tmp_path, 600, "--local"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
 def test_told_to_end_the_demo_says_so_by_130_and_goes_on_later(number: signal.Signals, tmp_path: Path):
     file, report = tmp_path / "demo.db", tmp_path / "report.html"
     arguments = ("--flights", "200", "--lease", str(LEASE), "--local")

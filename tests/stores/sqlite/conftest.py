@@ -54,7 +54,7 @@ def bare_place(file: Path) -> Place:
 @pytest.fixture
 def crowd(face: Face) -> int:
     """More than SQLite takes parameters in one statement; once, since both faces run the same plans."""
-    return 70_000 if face.name == "sync" else 6_000
+    return 33_000 if face.name == "sync" else 6_000
 
 
 @pytest.fixture
