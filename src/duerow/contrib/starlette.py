@@ -63,8 +63,8 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
 
     Args:
         target: what `duerow.aio.connect` takes: a URL, or an AsyncEngine of SQLAlchemy's.
-        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues.workers` runs
-            them elsewhere.
+        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues` runs them
+            elsewhere.
         options: further options of `duerow.aio.connect`, such as `migrate=True`.
     """
 
@@ -144,7 +144,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
         return both
 
     async def workers(self) -> list[Worker]:
-        """Open the database and return the workers; for `duerow worker MODULE:queues.workers`."""
+        """Open the database and return the workers; for `duerow worker MODULE:queues`."""
         await self._open()
         return self._workers()
 
