@@ -66,7 +66,7 @@ mutate: .venv/dev.stamp ## Break the stores on purpose, one mistake at a time: t
 model: .venv/dev.stamp ## Explore the models of the protocol with Spin, which is fetched if missing (SIZE=full ARGS="groups --story")
 	$(RUN) -m model $(if $(filter command line environment,$(origin SIZE)),--size $(SIZE)) $(ARGS)
 
-wheel: .venv/dev.stamp ## Build the wheel, install it for each Python found here, and run the README's examples
+wheel: .venv/dev.stamp ## Build the wheel, install it for each Python found here, and follow the README and the tutorials
 	$(RUN) -m tools.wheel_check $(ARGS)
 
 changelog: .venv/dev.stamp ## Gather changelog.d/ under the version of pyproject.toml, before a release

@@ -1,8 +1,9 @@
-"""Install the wheel as a user would, with every Python 3.11 to 3.14 on this machine, and run the README's examples.
+"""Install the wheel as a user would, with every Python 3.11 to 3.14 on this machine, and do what the pages show.
 
-Each Python gets a bare virtual environment: the wheel and its dependencies, then the command line, which writes and
-runs a first application. Neither this tree nor the environment of the developers is on its path. Prints what was
-installed, and how long the first import takes.
+Each Python gets a bare virtual environment: the wheel and its dependencies, with which the examples of the README are
+run, then the command line, which writes and runs a first application. Then each tutorial for an application is followed
+in an environment of its own, with the extras that it names. Neither this tree nor the environment of the developers is
+on their paths. Prints what was installed, and how long the first import takes.
 
     python -m tools.wheel_check [WHEEL]        without WHEEL it builds one
 """
@@ -10,6 +11,7 @@ installed, and how long the first import takes.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -19,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.docs.pages import blocks
+from tests.docs.pages import DOCS, as_json, blocks
 
 ROOT: Final = Path(__file__).parents[1]
 VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
@@ -27,6 +29,25 @@ IMPORTS: Final = 9
 """How often `import duerow` is timed, each time in a new process; the median counts."""
 
 TIMED: Final = "import time; began = time.perf_counter(); import duerow; {}; print(time.perf_counter() - began)"
+
+TUTORIALS: Final = ("tutorial.md", "tutorial-django.md", "tutorial-fastapi.md")
+"""Pages that are followed with nothing but the wheel."""
+
+EXTRAS: Final = re.compile(r"pip install 'duerow(\[[a-z,]+\])'")
+
+OPENED: Final = """
+import os
+import django
+os.environ["DJANGO_SETTINGS_MODULE"] = "mysite.settings"
+django.setup()
+from django.contrib.auth.models import User
+from django.test import Client
+client = Client(SERVER_NAME="localhost")
+client.force_login(User.objects.get(username="ana"))
+for address in ("/admin/", "/admin/duerow/queuesummary/", "/queues/", "/queues/queues/mail", "/queues/api/v1/queues"):
+    assert client.get(address).status_code == 200, address
+"""
+"""Opens the pages of the project that Django's tutorial makes, as the user that it creates."""
 
 PACKAGES: Final = """
 from importlib.metadata import distributions
@@ -37,7 +58,7 @@ for one in sorted(distributions(), key=lambda one: one.name.lower()):
 
 
 class CheckFailed(Exception):
-    """The installed wheel did not do what the README shows."""
+    """The installed wheel did not do what a page shows."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -53,7 +74,9 @@ def main(arguments: Sequence[str]) -> None:
                 check(found[version], wheel, Path(folder) / version)
             except CheckFailed as error:
                 sys.exit(f"Python {version}: {error}")
-            print(f"Python {version}: the README's examples do what it says, and a first application runs", flush=True)
+            print(
+                f"Python {version}: the README's examples and {len(TUTORIALS)} tutorials do what they say", flush=True
+            )
     if not found:
         sys.exit("no Python 3.11 to 3.14 found")
 
@@ -99,10 +122,7 @@ def built(folder: Path) -> Path:
 
 def check(interpreter: str, wheel: Path, folder: Path) -> None:
     """Install the wheel for one interpreter and run the examples."""
-    environment, work = folder / "venv", folder / "work"
-    subprocess.run([interpreter, "-m", "venv", "--without-pip", environment], check=True)
-    work.mkdir()
-    python = str(environment / "bin" / "python")
+    python, work = bare(interpreter, folder / "readme")
     install(python, str(wheel))
     print(run([python, "-c", PACKAGES], work), end="")
     print(
@@ -110,7 +130,7 @@ def check(interpreter: str, wheel: Path, folder: Path) -> None:
     )
     examples(python, work)
     install(python, f"{wheel}[cli]")
-    command = str(environment / "bin" / "duerow")
+    command = str(Path(python).with_name("duerow"))
     if run([command, "--version"], work).strip() != f"duerow {wheel.name.split('-')[1]}":
         raise CheckFailed("duerow --version names another version")
     run([command, "stats", "--db", "sqlite:///app.db"], work)
@@ -119,6 +139,30 @@ def check(interpreter: str, wheel: Path, folder: Path) -> None:
     printed = run([command, "worker", "messages:mail", "--until", "empty"], work / "first")
     if printed != "to ana@example.org: welcome, friend!\n":
         raise CheckFailed(f"the first application printed {printed!r}")
+    for name in TUTORIALS:
+        follow(interpreter, wheel, name, folder / Path(name).stem)
+
+
+def bare(interpreter: str, folder: Path) -> tuple[str, Path]:
+    """Make an environment and an empty folder beside it; return its Python and the folder."""
+    environment, work = folder / "venv", folder / "work"
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", environment], check=True)
+    work.mkdir()
+    return str(environment / "bin" / "python"), work
+
+
+def follow(interpreter: str, wheel: Path, name: str, folder: Path) -> None:
+    """Follow a tutorial with the wheel and the extras that it names."""
+    page = DOCS / name
+    (extras,) = EXTRAS.findall(page.read_text())
+    python, work = bare(interpreter, folder)
+    install(python, f"{wheel}{extras}")
+    try:
+        run([python, "-P", str(ROOT / "tools" / "page_trial.py")], work, as_json(page))
+        if "django" in extras:
+            run([python, "-c", OPENED], work)
+    except CheckFailed as error:
+        raise CheckFailed(f"docs/{name}: {error}") from error
 
 
 def install(python: str, what: str) -> None:
@@ -144,10 +188,18 @@ def examples(python: str, work: Path) -> None:
             raise CheckFailed(f"line {block.line} of the README printed {printed!r}, not {below.text!r}")
 
 
-def run(command: Sequence[str], work: Path) -> str:
-    """Run a program that sees nothing of this tree; return what it prints."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DUEROW_"))}
-    done = subprocess.run(command, cwd=work, env=ours, capture_output=True, text=True, check=False)
+def run(command: Sequence[str], work: Path, given: str = "") -> str:
+    """Run a program that sees nothing of this tree; return what it prints.
+
+    Args:
+        command: the program of an environment, and its arguments.
+        work: the folder that it is in.
+        given: what stands on its standard input.
+    """
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DUEROW_", "DJANGO_"))}
+    ours["PATH"] = f"{Path(command[0]).parent}:{os.environ['PATH']}"
+    ours["COLUMNS"] = "100"
+    done = subprocess.run(command, cwd=work, env=ours, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CheckFailed(f"{' '.join(command)[:200]} failed: {done.stderr}")
     return done.stdout

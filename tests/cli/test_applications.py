@@ -17,6 +17,7 @@ from pathlib import Path
 
 import duerow
 from duerow import aio, fixed, limited
+from duerow.contrib.starlette import StarletteQueues
 
 @dataclass
 class OrderPlaced:
@@ -47,6 +48,10 @@ async def send_soon(message):
 
 worker = duerow.Worker(sms, text)
 both = [worker, mail]
+
+declared = StarletteQueues(os.environ["SHOP_URL"])
+declared_sms = declared.queue("sms", retry=once, dead_letter="sms-dead")
+declared_sms.handler(text)
 
 async def awaited():
     db = await aio.connect(os.environ["SHOP_URL"])
@@ -123,9 +128,16 @@ def test_a_worker_of_the_programs_own_runs_as_it_was_made(shop: Path, database: 
     assert (shop / "sms-str").exists()
 
 
+def test_the_queues_of_an_extension_are_named_as_one(shop: Path, database: Database) -> None:
+    done = run("worker", "shop:declared", "--until", "empty", cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert (shop / "sms-str").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["shop:declared_sms"], "as in duerow worker shop:queues"),
         (["shop:bare"], "which has no handler: put @QUEUE.handler"),
         (["shop:send"], "is a handler: name its queues too"),
         (["shop:worker", "--batch", "3"], "leave out --batch"),

@@ -46,12 +46,23 @@ def test_the_first_application_pushes_and_handles_and_passes_its_own_test(tmp_pa
 def test_the_commands_of_its_readme_are_commands(tmp_path: Path) -> None:
     run("init", "shop", "--db", "postgresql://app@host/shop", cwd=tmp_path)
     readme = (tmp_path / "shop" / "README.md").read_text()
-    assert "export DUEROW_URL=postgresql://app@host/shop\n" in readme
+    first, *_ = readme.split("```console\n")[1].splitlines()
+    assert first == "export DUEROW_URL=postgresql://app@host/shop"  # the commands below need it
     assert 'get("DUEROW_URL", "postgresql://app@host/shop")' in (tmp_path / "shop" / "messages.py").read_text()
     lines = [line for line in readme.splitlines() if line.startswith("duerow ")]
     for line in lines:
         read(line)
     assert len(lines) == 4
+
+
+def test_its_readme_runs_line_by_line(tmp_path: Path) -> None:
+    run("init", cwd=tmp_path)
+    block = (tmp_path / "README.md").read_text().split("```console\n")[1].split("```")[0]
+    ours = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "DUEROW_URL"} | {"PATH": ours}
+    done = subprocess.run(["bash", "-e", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "welcome, friend!" in done.stdout
 
 
 def test_a_first_application_overwrites_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,59 @@ async def test_an_awaited_session_pushes_into_a_queue_of_its_face(url: str, engi
             await session.rollback()
         assert [message.payload for message in await mail.find()] == [{"order": 1}]
     await awaited.dispose()
+
+
+def test_a_task_is_called_with_what_the_flush_made_known(engine: Engine, mail: Any) -> None:
+    tasks = duerow.Tasks(mail.database)
+
+    @tasks.task(key="order-{order}")
+    def confirm(order: int, loudly: bool = False) -> None: ...
+
+    with Session(engine) as session, session.begin():
+        order = Order(item="lamp")
+        session.add(order)
+        push_at_commit(session, confirm, lambda: {"order": order.id}, priority=5)
+        push_at_commit(session, confirm.after(timedelta(0)), {"order": 17, "loudly": True}, key="k")
+    pushed = sorted((one.key, json.loads(one.payload), one.priority) for one in mail.database.queue("tasks").find())
+    assert pushed == [("k", {"order": 17, "loudly": True}, 0), ("order-1", {"order": 1}, 5)]
+
+
+def test_arguments_that_a_task_does_not_take_are_refused_at_once(engine: Engine, mail: Any) -> None:
+    tasks = duerow.Tasks(mail.database)
+
+    @tasks.task
+    def confirm(order: int) -> None: ...
+
+    with Session(engine) as session:
+        with pytest.raises(ConfigurationError, match="unexpected keyword argument"):
+            push_at_commit(session, confirm, {"order": 1, "colour": 2})
+        with pytest.raises(duerow.DuerowError, match="Expected `int`"):
+            push_at_commit(session, confirm, {"order": "one"})
+        with pytest.raises(ConfigurationError, match="by name, not 17"):
+            push_at_commit(session, confirm, 17)
+        with pytest.raises(TypeError, match="colour"):
+            push_at_commit(session, confirm, {"order": 1}, colour="red")
+        session.commit()
+    assert mail.database.queues() == []
+
+
+async def test_an_awaited_session_calls_a_task_of_its_face(url: str, engine: Engine) -> None:
+    tasks = duerow.aio.Tasks()
+
+    @tasks.task
+    async def confirm(order: int) -> None: ...
+
+    awaited = create_async_engine(make_url(url.replace("sqlite:", "sqlite+aiosqlite:")))
+    async with await duerow.aio.connect(awaited, migrate=True) as database:
+        tasks.use(database)
+        async with AsyncSession(awaited) as session, session.begin():
+            order = Order(item="lamp")
+            session.add(order)
+            push_at_commit(session, confirm, lambda: {"order": order.id})
+        assert [message.payload for message in await database.queue("tasks").find()] == ['{"order":1}']
+    await awaited.dispose()
+    with Session(engine) as session, pytest.raises(ConfigurationError, match="one of duerow, not"):
+        push_at_commit(session, confirm, {"order": 1})
 
 
 def test_what_cannot_be_is_refused_at_once(engine: Engine, mail: Any) -> None:

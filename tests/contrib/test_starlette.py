@@ -1,6 +1,7 @@
 """Queues in a FastAPI application."""
 
 import logging
+import threading
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -79,6 +80,46 @@ async def test_tasks_run_beside_the_handlers(url: str) -> None:
     async with queues.lifespan():
         handle = await double.push(21)
         assert await handle.result(timeout=timedelta(seconds=60)) == 42
+
+
+def test_a_plain_function_handles_messages_in_a_thread(url: str) -> None:
+    queues, seen = StarletteQueues(url, migrate=True), []
+    mail = queues.queue("mail")
+
+    @mail.handler
+    def send(message: Any) -> None:
+        seen.append((message.payload, duerow.current().cancelled, threading.current_thread()))
+
+    async def push() -> None:
+        await mail.opened.push("hello")
+
+    app = FastAPI(lifespan=queues.lifespan)
+    app.post("/")(push)
+    with TestClient(app) as client:
+        client.post("/")
+        while not seen:
+            client.get("/nothing")
+        while client.portal and client.portal.call(mail.opened.count):  # it is settled, not tried again
+            pass
+    [(payload, cancelled, thread)] = seen
+    assert (payload, cancelled) == ("hello", False)
+    assert thread is not threading.main_thread()
+
+
+async def test_a_plain_function_cannot_have_an_awaited_connection(url: str) -> None:
+    queues = StarletteQueues(url, migrate=True)
+    queues.queue("mail").handler(lambda message, connection: None, transactional=True)
+    with pytest.raises(ConfigurationError, match="async def"):
+        await queues.workers()
+    await queues.database.close()
+
+
+async def test_a_plain_function_that_cannot_be_called_is_refused_at_the_start(url: str) -> None:
+    queues = StarletteQueues(url, migrate=True)
+    queues.queue("mail").handler(lambda: None)
+    with pytest.raises(ConfigurationError, match="the handler is called with"):
+        await queues.workers()
+    await queues.database.close()
 
 
 async def test_the_workers_can_be_run_elsewhere(url: str) -> None:

@@ -1,8 +1,9 @@
 """The pages of the documentation, as the blocks that stand in them."""
 
+import json
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 COLUMNS = 100
@@ -23,7 +24,7 @@ class Block:
     Attributes:
         language: what stands behind its fence, such as python, text or console.
         text: what stands between its fences.
-        note: what a comment right above it says: `run` or `file NAME`.
+        note: what a comment right above it says: `run`, `file NAME`, or one that `tools/page_trial.py` explains.
         line: where the text begins in its page, from 1.
     """
 
@@ -45,6 +46,11 @@ def blocks(page: Path) -> list[Block]:
         Block(found["language"], found["text"], found["note"] or "", text.count("\n", 0, found.start("text")) + 1)
         for found in BLOCK.finditer(text)
     ]
+
+
+def as_json(page: Path) -> str:
+    """The blocks of a page, as `tools/page_trial.py` takes them."""
+    return json.dumps([asdict(block) for block in blocks(page)])
 
 
 def name(page: Path) -> str:

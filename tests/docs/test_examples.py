@@ -24,13 +24,25 @@ WRITTEN_MONGODB = "localhost:27017/shop"
 WRITTEN_API = "https://TOKEN@queues.example.org/shop"
 """Where the pages reach queues over HTTP."""
 
+RUN = {"", "run", "file", "shell"}
+"""The notes of blocks; `shell` stands above what only a trial of the page runs, such as `pip install`."""
+
+TRIED = RUN | {"append", "server"}
+"""The notes of pages that only trials follow."""
+
 LONG = {"how-to/analytics.md"}
 """Pages whose examples Spark takes long for; other tests meet what they show in `make test`."""
+
+
+def is_followed(page: Path) -> bool:
+    """Return whether a page starts servers, so that test_trials.py follows it in a process of its own."""
+    return any(block.note == "server" for block in blocks(page))
+
 
 PAGES = [
     pytest.param(page, marks=pytest.mark.soak) if name(page) in LONG else page
     for page in pages()
-    if any(block.language == "python" for block in blocks(page))
+    if any(block.language == "python" for block in blocks(page)) and not is_followed(page)
 ]
 
 
@@ -99,4 +111,4 @@ def test_no_example_of_a_page_is_left_out():
     for page in pages():
         found = blocks(page)
         assert sum(block.language == "python" for block in found) == page.read_text().count("```python"), page
-        assert {block.note.partition(" ")[0] for block in found} <= {"", "run", "file"}, page
+        assert {block.note.partition(" ")[0] for block in found} <= (TRIED if is_followed(page) else RUN), page

@@ -17,6 +17,7 @@ from duerow.aio.stations import PipelineWorker as AwaitedPipelineWorker
 from duerow.aio.tasks import Tasks as AwaitedTasks
 from duerow.errors import ConfigurationError, shown
 from duerow.queue.definition import differences, indexed_again
+from duerow.queue.handler import TakesHandler
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue
 from duerow.sync.stations import PipelineWorker
@@ -36,7 +37,8 @@ async def application(found: Any, name: str, options: Mapping[str, Any]) -> list
     """Return the workers for an object of a program.
 
     Args:
-        found: tasks, a worker, a queue or a database with handlers, a list of those, or a function that returns one.
+        found: tasks, a worker, a queue or a database with handlers, a list of those, a function that returns one, or an
+            object whose `workers` is such a function.
         name: its name on the command line, for errors.
         options: further options of workers that are made here.
 
@@ -62,6 +64,14 @@ async def application(found: Any, name: str, options: Mapping[str, Any]) -> list
         raise ConfigurationError(
             f"{name} is an EntityQueue: name a worker of it instead, made with Worker({name.partition(':')[2]}, …)"
         )
+    if isinstance(found, TakesHandler):
+        module = name.partition(":")[0]
+        raise ConfigurationError(
+            f"{name} is a queue that an application declares: name the object that it is declared on, as in duerow "
+            f"worker {module}:queues"
+        )
+    if not isinstance(found, type) and callable(getattr(found, "workers", None)):  # such as StarletteQueues
+        return await application(found.workers, f"{name}.workers", options)
     if callable(found) and not isinstance(found, type) and not _takes_something(found):
         made = found()
         return await application(await made if inspect.isawaitable(made) else made, f"what {name} returned", options)

@@ -3,11 +3,13 @@
 with Session(engine) as session:
     session.add(order)
     push_at_commit(session, mail, lambda: {"order": order.id}, key=…)   # its id is known by then
+    push_at_commit(session, confirm, lambda: {"order": order.id})       # a task, with its arguments by name
     session.commit()                                                    # one push for all messages of a queue
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,9 +19,15 @@ from sqlalchemy.orm import Session, SessionTransaction, scoped_session
 from sqlalchemy.util import await_only
 
 from duerow.aio.queue import Queue as AwaitedQueue
+from duerow.aio.task import TaskPusher as AwaitedTask
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft
 from duerow.sync.queue import Queue
+from duerow.sync.task import TaskPusher
+
+AWAITED: Final = (AwaitedQueue, AwaitedTask)
+BLOCKING: Final = (Queue, TaskPusher)
+TASKS: Final = (TaskPusher, AwaitedTask)
 
 WAITING: Final = "duerow_waiting"
 """Where a session keeps the messages that wait, in its `info`."""
@@ -27,19 +35,14 @@ WAITING: Final = "duerow_waiting"
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A message that waits, and the savepoint in which it was asked for."""
+    """A message that waits, where it goes, and the savepoint in which it was asked for."""
 
-    queue: Any
-    payload: Any
-    fields: dict[str, Any]
+    target: Any
+    draft: Callable[[], Draft[Any]]
     savepoint: SessionTransaction | None
 
-    def draft(self) -> Draft[Any]:
-        payload = self.payload() if callable(self.payload) else self.payload
-        return Draft(payload, **self.fields)
 
-
-def push_at_commit(session: Any, queue: Any, payload: Any, **fields: Any) -> None:
+def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> None:
     """Push a message when a session commits, in its transaction, after its changes were flushed.
 
     What was asked for in a transaction or a savepoint that is rolled back is dropped. All messages of a queue are
@@ -47,33 +50,60 @@ def push_at_commit(session: Any, queue: Any, payload: Any, **fields: Any) -> Non
 
     Args:
         session: a `Session` or an `AsyncSession`, or a scoped one such as Flask-SQLAlchemy's.
-        queue: a queue of the same face, in the same database.
-        payload: the payload, or a function without arguments that returns it, called at the commit.
+        target: a queue of the same face, in the same database; or a task, whose function is called later.
+        payload: the payload, or a function without arguments that returns it, called at the commit. For a task, the
+            arguments by name.
         fields: other fields of the message, as `duerow.Draft` takes them: `key`, `due`, `delay`, `headers`, …
 
     Raises:
-        ConfigurationError: it is no session, or the queue is of the other face.
+        ConfigurationError: it is no session, the queue or task is of the other face, or the task's function does not
+            take these arguments.
+        CodecError: an argument of a task is not of its type.
     """
     if isinstance(session, scoped_session | async_scoped_session):
         session = session()
     blocking = session.sync_session if isinstance(session, AsyncSession) else session
     if not isinstance(blocking, Session):
         raise ConfigurationError(f"push_at_commit takes an SQLAlchemy session, not {shown(session)}")
-    opened = getattr(queue, "opened", queue)  # of an extension, which declares queues before there is a database
-    wanted: type[Any] = Queue if blocking is session else AwaitedQueue
-    if not isinstance(opened, wanted):
-        face = "duerow" if wanted is Queue else "duerow.aio"
-        raise ConfigurationError(f"with {type(session).__name__} the queue is one of {face}, not {shown(queue)}")
+    # An extension declares queues before there is a database.
+    opened = target if isinstance(target, TASKS) else getattr(target, "opened", target)
+    if not isinstance(opened, BLOCKING if blocking is session else AWAITED):
+        face = "duerow" if blocking is session else "duerow.aio"
+        raise ConfigurationError(
+            f"with {type(session).__name__} the queue or task is one of {face}, not {shown(target)}"
+        )
     Draft(None, **fields)  # an argument that there is not is noticed here
+    draft = _draft_of_task(opened, payload, fields) if isinstance(opened, TASKS) else _draft(payload, fields)
     waiting = blocking.info.get(WAITING)
     if waiting is None:
         waiting = blocking.info[WAITING] = []
         event.listen(blocking, "before_commit", _push)
         event.listen(blocking, "after_soft_rollback", _drop)
         event.listen(blocking, "after_transaction_end", _end)
-    waiting.append(_Waiting(opened, payload, fields, blocking.get_nested_transaction()))
+    waiting.append(_Waiting(opened, draft, blocking.get_nested_transaction()))
     if not blocking.in_transaction():
         blocking.begin()  # else a commit would find nothing to do, and tell nobody
+
+
+def _draft(payload: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
+    """Return what makes a message of a queue at the commit."""
+    return lambda: Draft(payload() if callable(payload) else payload, **fields)
+
+
+def _draft_of_task(task: Any, arguments: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
+    """Return what makes a call of a task at the commit; its arguments are checked now, if they are known."""
+    pusher = task.options(**fields)
+    if callable(arguments):
+        return lambda: _call(pusher, arguments())
+    call = _call(pusher, arguments)
+    return lambda: call
+
+
+def _call(pusher: Any, arguments: Any) -> Draft[Any]:
+    if not isinstance(arguments, Mapping):
+        raise ConfigurationError(f"push_at_commit takes the arguments of a task by name, not {shown(arguments)}")
+    draft: Draft[Any] = pusher.draft(**arguments)
+    return draft
 
 
 def _push(session: Session) -> None:
@@ -83,20 +113,20 @@ def _push(session: Session) -> None:
         return
     session.flush()
     while waiting:  # a payload may ask for further messages
-        by_queue: dict[Any, list[Draft[Any]]] = {}
+        by_target: dict[Any, list[Draft[Any]]] = {}
         ready = list(waiting)
         waiting.clear()
         for one in ready:
-            by_queue.setdefault(one.queue, []).append(one.draft())
-        for queue, drafts in by_queue.items():
-            pushed = queue.push_many(drafts, within=_within(queue, session))
-            if isinstance(queue, AwaitedQueue):
+            by_target.setdefault(one.target, []).append(one.draft())
+        for target, drafts in by_target.items():
+            within = async_session(session) if isinstance(target, AWAITED) else session
+            pushed: Any
+            if isinstance(target, TASKS):
+                pushed = target.within(within).push_many(drafts)
+            else:
+                pushed = target.push_many(drafts, within=within)
+            if isinstance(target, AWAITED):
                 await_only(pushed)
-
-
-def _within(queue: Any, session: Session) -> Any:
-    """Return the session as the queue's face takes it."""
-    return async_session(session) if isinstance(queue, AwaitedQueue) else session
 
 
 def _drop(session: Session, ended: SessionTransaction) -> None:

@@ -18,6 +18,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import wraps
+from inspect import isawaitable
 from typing import Any, Final
 
 from starlette.requests import HTTPConnection
@@ -30,6 +32,7 @@ from duerow.aio.worker import Worker
 from duerow.contrib.declared import DeclaredQueue, DeclaredQueues
 from duerow.errors import ConfigurationError
 from duerow.worker.health import Health, health_of_all
+from duerow.worker.run import check_handler, given_to, is_async
 
 LOG: Final = logging.getLogger("duerow.worker")
 
@@ -60,8 +63,8 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
 
     Args:
         target: what `duerow.aio.connect` takes: a URL, or an AsyncEngine of SQLAlchemy's.
-        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues.workers` runs
-            them elsewhere.
+        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues` runs them
+            elsewhere.
         options: further options of `duerow.aio.connect`, such as `migrate=True`.
     """
 
@@ -141,7 +144,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
         return both
 
     async def workers(self) -> list[Worker]:
-        """Open the database and return the workers; for `duerow worker MODULE:queues.workers`."""
+        """Open the database and return the workers; for `duerow worker MODULE:queues`."""
         await self._open()
         return self._workers()
 
@@ -172,7 +175,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
 
     def _workers(self) -> list[Worker]:
         handlers = [
-            Worker(self.opened(one), one.handled_by.function, **one.handled_by.options)
+            Worker(self.opened(one), _awaited(*one.handled_by), **one.handled_by.options)
             for one in self._declared.values()
             if one.handled_by is not None
         ]
@@ -193,6 +196,29 @@ class _Dashboard:
             self._shown = self._queues.database
             self._application = application(self._shown, **self._options)
         await self._application(scope, receive, send)
+
+
+def _awaited(handler: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a handler as a coroutine function; a plain one is called in a thread, as FastAPI does.
+
+    Raises:
+        ConfigurationError: it is a plain function, and is to have an awaited connection, or cannot be called so.
+    """
+    if is_async(handler) or options.get("processes") is not None:
+        return handler
+    if options.get("transactional"):
+        raise ConfigurationError(
+            f"with transactional=True a handler gets an AsyncConnection, so it is a coroutine function: write async "
+            f"def {getattr(handler, '__name__', 'handler')}(message, connection)"
+        )
+    check_handler(handler, *given_to(False, bool(options.get("whole_batch")), False))
+
+    @wraps(handler)
+    async def in_thread(given: Any) -> Any:
+        outcome = await asyncio.to_thread(handler, given)
+        return await outcome if isawaitable(outcome) else outcome
+
+    return in_thread
 
 
 def _tell(task: "asyncio.Task[None]") -> None:

@@ -2,6 +2,7 @@
 
 import re
 from io import StringIO
+from unittest import mock
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission, User
@@ -11,9 +12,10 @@ from django.test import TestCase, override_settings
 
 import duerow
 from duerow.contrib.django import database, url
-from duerow.contrib.django.checks import check_database, check_settings
+from duerow.contrib.django.checks import check_database, check_settings, check_tasks
 from duerow.contrib.django.migrations import __name__ as migrations
 from duerow.contrib.django.testing import EmptyQueues
+from duerow.errors import SchemaOutdated
 from duerow.stores.sql.migrations import MIGRATIONS
 from tests.contrib.django_site.sales.queues import mail
 
@@ -46,6 +48,27 @@ class Checks(TestCase):
                 [found] = DuerowBackend("default", params).check()
                 self.assertIn(text, found.msg)
         self.assertEqual(DuerowBackend("default", {}).check(), [])
+
+    def test_tasks_that_nothing_would_run_are_found(self):
+        self.assertEqual(check_tasks(), [])
+        with (
+            mock.patch("django.VERSION", (5, 2, 0, "final", 0)),
+            mock.patch("duerow.contrib.django.checks.find_spec") as find_spec,
+        ):
+            find_spec.return_value = None
+            [found] = check_tasks()
+            self.assertIn("pip install django-tasks", found.hint)
+            with override_settings(TASKS={"default": {"BACKEND": "elsewhere.Backend"}}):
+                self.assertEqual(check_tasks(), [])
+
+    def test_a_project_without_the_app_is_told_to_add_it(self):
+        with override_settings(DUEROW={"PREFIX": "missing_"}):
+            with self.assertRaisesMessage(SchemaOutdated, "are missing, or older than this duerow: run manage"):
+                database().queue("mail").count()
+            with mock.patch("django.apps.apps.is_installed", return_value=False):
+                told = "add 'duerow.contrib.django' to INSTALLED_APPS, and run manage.py migrate"
+                with self.assertRaisesMessage(SchemaOutdated, told):
+                    database().queue("mail").count()
 
 
 class Migrations(EmptyQueues):
@@ -94,6 +117,20 @@ class Pages(TestCase):
 
     def test_who_is_nobody_is_sent_to_the_login(self):
         self.assertRedirects(self.client.get("/queues/"), "/admin/login/?next=/queues/", fetch_redirect_response=False)
+
+    @override_settings(LOGIN_URL="/accounts/login/")
+    def test_in_a_new_project_the_login_is_the_admins(self):
+        self.assertRedirects(self.client.get("/queues/"), "/admin/login/?next=/queues/")
+
+    @override_settings(LOGIN_URL="/accounts/login/", ROOT_URLCONF="tests.contrib.django_site.own_login")
+    def test_a_login_page_at_djangos_default_address_is_used(self):
+        self.assertRedirects(
+            self.client.get("/queues/"), "/accounts/login/?next=/queues/", fetch_redirect_response=False
+        )
+
+    @override_settings(LOGIN_URL="/enter/")
+    def test_the_projects_login_is_used_whatever_it_is(self):
+        self.assertRedirects(self.client.get("/queues/"), "/enter/?next=/queues/", fetch_redirect_response=False)
 
 
 class Dashboard(EmptyQueues):

@@ -17,9 +17,10 @@ class DuerowConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the checks."""
-        from duerow.contrib.django.checks import check_database, check_settings
+        from duerow.contrib.django.checks import check_database, check_settings, check_tasks
 
         checks.register(check_settings, "duerow")
+        checks.register(check_tasks, "duerow")
         checks.register(check_database, checks.Tags.database)
 
     @staticmethod

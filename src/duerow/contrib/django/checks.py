@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
+import django
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning
 from django.db import connections
 
@@ -13,6 +16,8 @@ from duerow.contrib.django.connections import family_of
 from duerow.contrib.django.database import database
 from duerow.contrib.django.database_urls import url_of
 from duerow.errors import ConfigurationError, DuerowError, SchemaNewer, SchemaOutdated
+
+TASK_BACKEND: Final = "duerow.contrib.django.tasks.DuerowBackend"
 
 
 def check_settings(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
@@ -30,6 +35,17 @@ def check_settings(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]
     except ConfigurationError as error:
         return [Warning(str(error), id="duerow.W001")]
     return []
+
+
+def check_tasks(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """Check that something runs the tasks that TASKS gives to duerow: Django does so from 6.0 on."""
+    if django.VERSION >= (6, 0) or find_spec("django_tasks") is not None:
+        return []
+    said = getattr(settings, "TASKS", {}).values()
+    if not any(isinstance(one, dict) and one.get("BACKEND") == TASK_BACKEND for one in said):
+        return []
+    what = f"TASKS names {TASK_BACKEND}, but Django {django.get_version()} has no tasks of its own"
+    return [Error(what, hint="Run pip install django-tasks, or upgrade to Django 6.0.", id="duerow.E005")]
 
 
 def check_database(

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
+from django.apps import apps
 from django.db import connections
 from django.utils.asyncio import async_unsafe
 
@@ -21,6 +22,8 @@ from duerow.sync.queue import Queue
 T = TypeVar("T")
 P = TypeVar("P")
 """The declared type of a queue's payloads."""
+
+APP: Final = "duerow.contrib.django"
 
 
 class DjangoDatabase(Database):
@@ -82,7 +85,8 @@ class DjangoDatabase(Database):
     def _outdated(self) -> SchemaOutdated:
         tables = f"the tables {self.prefix}… in DATABASES[{self.alias!r}] are missing, or older than this duerow"
         if self.alias == django_settings().database:
-            return SchemaOutdated(f"{tables}: run manage.py migrate")
+            first = "" if apps.is_installed(APP) else f"add {APP!r} to INSTALLED_APPS, and "
+            return SchemaOutdated(f"{tables}: {first}run manage.py migrate")
         return SchemaOutdated(f"{tables}: call duerow.contrib.django.database({self.alias!r}).migrate()")
 
     def _within(self, within: Any) -> Any:

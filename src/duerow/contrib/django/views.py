@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import global_settings, settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, StreamingHttpResponse
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from duerow.contrib.bridge import BridgedDashboard, BridgedResponse, scope_of
@@ -55,7 +57,7 @@ def dashboard(request: Any, path: str = "") -> Any:
     if role is None:
         if request.user.is_authenticated:
             raise PermissionDenied
-        return redirect_to_login(request.get_full_path())
+        return redirect_to_login(request.get_full_path(), _login_url())
     configured = django_settings()
     scope = scope_of(request.META, request.path.removesuffix(path).rstrip("/"), request.path)
     scope["scheme"] = request.scheme
@@ -74,6 +76,20 @@ def dashboard(request: Any, path: str = "") -> Any:
         elif name != "content-type":
             answer.headers[name] = value
     return answer
+
+
+def _login_url() -> str | None:
+    """Return the admin's login if LOGIN_URL is Django's default and leads nowhere, as in a new project; else None."""
+    if settings.LOGIN_URL != global_settings.LOGIN_URL:
+        return None
+    try:
+        resolve(settings.LOGIN_URL)
+    except Resolver404:
+        try:
+            return str(reverse("admin:login"))
+        except NoReverseMatch:  # this project has no admin
+            return None
+    return None
 
 
 async def _awaited(response: BridgedResponse) -> AsyncIterator[bytes]:
