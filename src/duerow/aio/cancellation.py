@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from typing import Final
 
 from duerow.aio.queue import Queue
 from duerow.aio.several_queues import SeveralQueues
@@ -11,18 +12,20 @@ from duerow.errors import StoreUnavailable
 from duerow.store import AsyncListener, cancellations
 from duerow.worker.run import Run
 
+UNTOLD: Final = 1.0
+"""Seconds between two looks where the database tells nothing."""
+
 
 class CancellationListener:
     """Hears of cancelled messages on a connection of its own, since the worker may sleep on the other one.
 
-    Attributes:
-        possible: whether the store tells of them.
+    Where the database tells nothing, each wait ends after a second, and the worker looks for itself.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
         self._database = queue.database
         self._names = [cancellations(name) for name in run.queues]
-        self.possible = self._database.store.capabilities.wakes_consumers
+        self._told = self._database.store.capabilities.wakes_consumers
         self._listener: AsyncListener | None = None
         self._turn = threading.Lock()  # whoever wakes a listener must not find it closed
 
@@ -38,7 +41,8 @@ class CancellationListener:
             self._listener = await self._database.connections.listen(self._names)
             return True
         try:
-            return await self._listener.wait(seconds)
+            heard = await self._listener.wait(seconds if self._told else min(seconds, UNTOLD))
+            return heard or not self._told
         except StoreUnavailable:
             await self.close()
             raise

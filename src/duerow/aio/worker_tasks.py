@@ -383,8 +383,7 @@ class Coordinator:
         self._handlers.drop_slot(step.slot)
 
     async def _watch_cancellations(self, step: WatchCancellations) -> None:
-        if self._cancellations.possible:
-            self._start(CANCELLATIONS, CancellationWatch(self._run).watch())
+        self._start(CANCELLATIONS, CancellationWatch(self._run).watch())
 
     async def _tell_all(self, step: AllChanged) -> None:
         self._freed.set()

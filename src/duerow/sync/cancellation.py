@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from typing import Final
 
 from duerow.errors import StoreUnavailable
 from duerow.store import Listener, cancellations
@@ -12,18 +13,20 @@ from duerow.sync.queue import Queue
 from duerow.sync.several_queues import SeveralQueues
 from duerow.worker.run import Run
 
+UNTOLD: Final = 1.0
+"""Seconds between two looks where the database tells nothing."""
+
 
 class CancellationListener:
     """Hears of cancelled messages on a connection of its own, since the worker may sleep on the other one.
 
-    Attributes:
-        possible: whether the store tells of them.
+    Where the database tells nothing, each wait ends after a second, and the worker looks for itself.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
         self._database = queue.database
         self._names = [cancellations(name) for name in run.queues]
-        self.possible = self._database.store.capabilities.wakes_consumers
+        self._told = self._database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None
         self._turn = threading.Lock()  # whoever wakes a listener must not find it closed
 
@@ -39,7 +42,8 @@ class CancellationListener:
             self._listener = self._database.connections.listen(self._names)
             return True
         try:
-            return self._listener.wait(seconds)
+            heard = self._listener.wait(seconds if self._told else min(seconds, UNTOLD))
+            return heard or not self._told
         except StoreUnavailable:
             self.close()
             raise

@@ -230,8 +230,7 @@ class Handlers:
             return None
 
     def _watch_cancellations(self) -> None:
-        if self._cancellations.possible:
-            self._start(CANCELLATIONS, lambda: self._carry_out(CancellationWatch(self._run).watch()))
+        self._start(CANCELLATIONS, lambda: self._carry_out(CancellationWatch(self._run).watch()))
 
     def _tell_all(self) -> None:
         self._freed.set()

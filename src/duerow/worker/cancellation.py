@@ -1,7 +1,7 @@
-"""Learn at once that messages were cancelled while their handlers run, where the database can tell.
+"""Learn at once, or within a second where the database tells nothing, that messages were cancelled in mid-handler.
 
 A plan (see `duerow.plan`) for its own thread and connection. It starts with the first handler that takes long, so that
-a worker of short handlers pays nothing for it. Where the database tells nothing, the next heartbeat notices.
+a worker of short handlers pays nothing for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_AT_ONCE: Final = 1_000
 
 
 class WatchCancellations(msgspec.Struct, frozen=True):
-    """Start the watch, if the store tells of cancelled messages."""
+    """Start the watch."""
 
 
 class AwaitCancellation(msgspec.Struct, frozen=True):
