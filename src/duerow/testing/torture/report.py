@@ -45,7 +45,7 @@ class Report:
         told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
         told += f"{self.summary}; {self.events} events traced"
         if not self.broken:
-            return f"{told}\nnothing was lost, doubled, stuck or out of order"
+            return f"{told}\nnothing was lost, duplicated, stuck or out of order"
         return "\n".join([told, f"{self.broken} promises were broken:", *self.stories])
 
 
