@@ -15,7 +15,7 @@ from duerow.message import Pushed, Scalar, check_queue_name
 from duerow.payload import codec
 from duerow.payload.encoding import Payloads
 from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.rhythm import Daily, rhythm_of
+from duerow.queue.recurrence import Daily, recurrence_of
 from duerow.queue.schedule import (
     GRACE,
     Maintained,
@@ -90,11 +90,11 @@ class Schedules(Executor):
                 bounds.
         """
         called = check_schedule_name(name)
-        rhythm = rhythm_of(cron, every, daily, zone, start)
+        recurrence = recurrence_of(cron, every, daily, zone, start)
         # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
         encoded = self._payloads.elsewhere.encode(payload)
         encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
-        wanted = definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
+        wanted = definition(queue, encoded, headers, group, priority, recurrence, missed, grace)
         while True:
             found = self._find_schedule(called)
             change = declare(called, wanted, found)
