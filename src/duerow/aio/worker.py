@@ -121,7 +121,7 @@ class Worker:
             innermost = entities.handling(innermost, whole_batch, transactional, by_permit, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, AWAITED)
-        handles = [one.on_terms(lease, retry) for one in queues]
+        handles = [one.with_overrides(lease, retry) for one in queues]
         self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._options = Options(

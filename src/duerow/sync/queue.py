@@ -60,7 +60,7 @@ class Queue(
     database: Any  # a Database; this type is left open, since a database makes queues
     locked_while_handled = False
 
-    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
+    def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue with this lease and retry policy; None: the same as here."""
         return Queue(
             self.database,
