@@ -78,7 +78,7 @@ class FlaskTasks(Tasks):
         return self._of.database_of_tasks()
 
 
-class FlaskQueues(DeclaredQueues[FlaskQueue]):
+class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
     """The queues of an application.
 
     The application's configuration says where they are: `DUEROW_URL`, by default `SQLALCHEMY_DATABASE_URI`; and with
@@ -94,7 +94,6 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         self._queues: WeakKeyDictionary[Flask, dict[str, Queue[Any]]] = WeakKeyDictionary()
         self._dashboards: WeakKeyDictionary[Flask, BridgedDashboard] = WeakKeyDictionary()
         self._opening = threading.Lock()
-        self._tasks: list[FlaskTasks] = []
         self._last: Database | None = None
         if app is not None:
             self.init_app(app)
@@ -109,17 +108,8 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         app.extensions["duerow"] = self
         app.cli.add_command(_commands(self))
 
-    def tasks(self, **settings: Any) -> FlaskTasks:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
-
-        Push them in the application's context: in a request, a command, or `with app.app_context():`.
-
-        Args:
-            settings: by name, as for `duerow.Tasks`: queue, retry, results.
-        """
-        made = FlaskTasks(self, self._tasks[0] if self._tasks else None, settings)
-        self._tasks.append(made)
-        return made
+    def _make_tasks(self, settings: dict[str, Any]) -> FlaskTasks:
+        return FlaskTasks(self, self._tasks[0] if self._tasks else None, settings)
 
     def database_of_tasks(self) -> Database:
         """Return the database that tasks are in at this moment.

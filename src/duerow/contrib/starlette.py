@@ -55,7 +55,7 @@ class StarletteQueue(DeclaredQueue):
         return self.queues.opened(self)
 
 
-class StarletteQueues(DeclaredQueues[StarletteQueue]):
+class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
     """The queues of an application.
 
     Args:
@@ -70,18 +70,10 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
         self._target, self._options, self._works = target, options, workers
         self._database: Database | None = None
         self._opened: dict[str, Queue[Any]] = {}
-        self._tasks: list[Tasks] = []
         self._running: list[Worker] = []
 
-    def tasks(self, **settings: Any) -> Tasks:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.aio.Tasks`.
-
-        Args:
-            settings: by name, as for `duerow.aio.Tasks`: queue, retry, results.
-        """
-        made = Tasks(**settings)
-        self._tasks.append(made)
-        return made
+    def _make_tasks(self, settings: dict[str, Any]) -> Tasks:
+        return Tasks(**settings)
 
     def _declare(self, queue: StarletteQueue) -> None:
         queue.queues = self
