@@ -119,9 +119,9 @@ class Schedules(Executor):
                 return True
 
     def pause_schedule(self, name: str) -> bool:
-        """Let a schedule tick no more until it is resumed; return whether it was not paused before.
+        """Stop the ticks of a schedule until it is resumed; return whether it was not paused before.
 
-        It stays paused if a program declares it again.
+        It stays paused even if a program declares it again.
 
         Raises:
             UnknownName: there is no such schedule.
@@ -137,7 +137,7 @@ class Schedules(Executor):
         return self._change_schedule(name, resume)
 
     def push_scheduled(self, name: str) -> Pushed:
-        """Push the message of a schedule now, besides its ticks; it has the header `schedule`, and no `tick`.
+        """Push the message of a schedule now, in addition to its ticks; it has the header `schedule`, but no `tick`.
 
         Raises:
             UnknownName: there is no such schedule.
