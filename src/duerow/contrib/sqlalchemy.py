@@ -42,17 +42,17 @@ class _Waiting:
 def push_at_commit(session: Any, queue: Any, payload: Any, **fields: Any) -> None:
     """Push a message when a session commits, in its transaction, after its changes were flushed.
 
-    What was asked for in a transaction or a savepoint that is rolled back is dropped. All messages of a queue are
-    pushed at once, in the order in which they were asked for.
+    If a transaction or a savepoint is rolled back, its messages are dropped. All messages of a queue are pushed
+    together, in the order of the calls.
 
     Args:
         session: a `Session` or an `AsyncSession`, or a scoped one such as Flask-SQLAlchemy's.
-        queue: a queue of the same face, in the same database.
+        queue: a queue of the same API (blocking or async), in the same database.
         payload: the payload, or a function without arguments that returns it, called at the commit.
         fields: other fields of the message, as `duerow.Draft` takes them: `key`, `due`, `delay`, `headers`, …
 
     Raises:
-        ConfigurationError: it is no session, or the queue is of the other face.
+        ConfigurationError: it is not a session, or the queue belongs to the other API.
     """
     if isinstance(session, scoped_session | async_scoped_session):
         session = session()

@@ -59,8 +59,8 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
     """The queues of an application.
 
     Args:
-        target: what `duerow.aio.connect` takes: a URL, or an AsyncEngine of SQLAlchemy's.
-        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues.workers` runs
+        target: what `duerow.aio.connect` takes: a URL, or an SQLAlchemy AsyncEngine.
+        workers: whether the application runs the handlers itself. If not, `duerow worker MODULE:queues.workers` runs
             them elsewhere.
         options: further options of `duerow.aio.connect`, such as `migrate=True`.
     """
@@ -104,7 +104,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
     async def lifespan(self, app: Any = None) -> AsyncIterator[Mapping[str, Any]]:
         """Open the database, run the handlers while the application runs, and close everything at the end.
 
-        Handlers that still run have the workers' grace to come to their end.
+        Handlers that are still running have the workers' grace to finish.
         """
         await self._open()
         try:
@@ -123,7 +123,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
             await self._close()
 
     def lifespan_with(self, inner: Lifespan) -> Lifespan:
-        """Return a lifespan around one of the application's own, in which the queues are open."""
+        """Return a lifespan that runs the application's own lifespan while the queues are open."""
 
         @asynccontextmanager
         async def both(app: Any) -> AsyncIterator[Mapping[str, Any]]:
