@@ -63,7 +63,7 @@ def push_at_commit(session: Any, queue: Any, payload: Any, **fields: Any) -> Non
     wanted: type[Any] = Queue if blocking is session else AwaitedQueue
     if not isinstance(opened, wanted):
         face = "duerow" if wanted is Queue else "duerow.aio"
-        raise ConfigurationError(f"with {type(session).__name__} the queue is one of {face}, not {shown(queue)}")
+        raise ConfigurationError(f"with {type(session).__name__} the queue must belong to {face}, not {shown(queue)}")
     Draft(None, **fields)  # an argument that there is not is noticed here
     waiting = blocking.info.get(WAITING)
     if waiting is None:

@@ -152,7 +152,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
 
     async def _open(self) -> None:
         if self._database is not None:
-            raise ConfigurationError("these queues are open already; another application needs a StarletteQueues too")
+            raise ConfigurationError("these queues are already open; each application needs its own StarletteQueues")
         self._database = await connect(self._target, **self._options)
         for tasks in self._tasks:
             tasks.use(self._database)
