@@ -75,7 +75,7 @@ def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) 
 
 
 def _markdown(results: Sequence[Result]) -> str:
-    lines = ["| what | duerow | beside it, same run | ratio | bar | |", "|---|---|---|---|---|---|"]
+    lines = ["| what | duerow | compared with, same run | ratio | bar | |", "|---|---|---|---|---|---|"]
     for result in results:
         beside = "" if result.beside_value is None else f"{result.beside}: {number(result.beside_value)}"
         ratio = "" if result.ratio is None else f"{result.ratio:.2f}"

@@ -49,14 +49,14 @@ ROWS = (
         "mysql",
         "MySQL 8.0.19 and later",
         "mysql://user@host/base",
-        "idle workers poll; the tests need a server of your own, named by `DUEROW_TEST_MYSQL_URL`",
+        "idle workers poll; the tests need your own server, in `DUEROW_TEST_MYSQL_URL`",
         unless_run="all, in the last manual run, on MySQL 9.7",
     ),
     Row(
         "mongodb",
         "MongoDB 6.0 and later",
         "mongodb://host/base",
-        "run against a server that speaks its protocol, not against MongoDB itself yet",
+        "tested against a server that speaks its protocol, not yet against MongoDB itself",
     ),
     Row(
         "mssql",
@@ -65,7 +65,7 @@ ROWS = (
         "its statements are reviewed and parsed; `DUEROW_TEST_MSSQL_URL` names a server",
         unless_run="never run",
     ),
-    Row("memory", "memory", "memory://", "for tests: gone with the process"),
+    Row("memory", "memory", "memory://", "for tests; it ends with the process"),
 )
 
 

@@ -287,5 +287,7 @@ def as_policy(retry: RetryPolicy | RetryFunction | None) -> RetryPolicy:
     return retry if isinstance(retry, RetryPolicy) else limited(DEFAULT_LIMIT, retry)
 
 
-DEFAULT: Final = limited(DEFAULT_LIMIT, exponential())
+DEFAULT_DELAYS: Final = exponential()
+
+DEFAULT: Final = limited(DEFAULT_LIMIT, DEFAULT_DELAYS)
 """At most 20 attempts, with delays that start at one second and double up to an hour, ± 10 %."""

@@ -31,7 +31,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
         payload: the payload to keep in the queue's history; UNSET: the payload that was pushed.
         then: messages to push in the same transaction; each names its `queue`.
         dropped: whether history records it as dropped instead of done.
-        log: what its handler has logged, for history: the last 8,000 characters; nothing, if the queue keeps none.
+        log: the handler's log for the history: its last 8,000 characters are kept, if the queue keeps a history.
     """
 
     payload: Any = UNSET
@@ -57,7 +57,7 @@ class Rollback(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True, gc=False):
-    """The message was not started: its due time, place in line and attempts are restored."""
+    """The message was not started: its due time, place in the queue and attempts are restored."""
 
 
 class Move(msgspec.Struct, frozen=True, gc=False):
@@ -68,7 +68,7 @@ class Move(msgspec.Struct, frozen=True, gc=False):
         payload: the new payload; UNSET: unchanged; None: JSON null.
         patch: a JSON merge patch to apply to the payload, instead of `payload`.
         key: the new key; UNSET: unchanged; None: no key.
-        headers: merged into its present headers; a value of None removes that header.
+        headers: merged into its existing headers; a value of None removes that header.
         due: when it is due there; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due there.
         on_duplicate: what to do if a live message of the target has the key: "reject" (default) refuses this move; the

@@ -69,7 +69,7 @@ def test_a_first_application_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
     refused = run("init", cwd=tmp_path)
     assert refused.returncode == 1
-    assert "README.md is there already" in refused.stderr
+    assert "README.md already exists" in refused.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["README.md"]
 
 

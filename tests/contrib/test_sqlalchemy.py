@@ -202,7 +202,7 @@ def test_what_cannot_be_is_refused_at_once(engine: Engine, mail: Any) -> None:
             push_at_commit(engine, mail, 1)
         with pytest.raises(TypeError, match="colour"):
             push_at_commit(session, mail, 1, colour="red")
-        with pytest.raises(ConfigurationError, match=r"one of duerow, not"):
+        with pytest.raises(ConfigurationError, match=r"must belong to duerow, not"):
             push_at_commit(session, "mail", 1)
         push_at_commit(session, other.queue("mail"), 1)
         with pytest.raises(duerow.DuerowError):

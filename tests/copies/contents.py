@@ -20,7 +20,7 @@ def told(db: Database, queue: str = "mail", without: tuple[str, ...] = NEW) -> l
 
 def turns(db: Database, queue: str = "mail", without: tuple[str, ...] = ("id",)) -> list[dict[str, Any]]:
     """All turns of a queue's history, in an order that does not depend on their ids."""
-    return sorted(_read(db, Scan(past=True, queues=(queue,), limit=1_000), without), key=_content)
+    return sorted(_read(db, Scan(turns=True, queues=(queue,), limit=1_000), without), key=_content)
 
 
 def _read(db: Database, scan: Scan, without: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Processes that do everything at once are killed at random: nothing is lost, doubled, stuck or out of order."""
+"""Processes that do everything at once are killed at random: nothing is lost, duplicated, stuck or out of order."""
 
 import os
 from collections.abc import Callable

@@ -81,7 +81,7 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
     assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, "true"), True]
     assert result.exit_code == 0
-    assert "nothing was lost, doubled, stuck or out of order" in result.stdout
+    assert "nothing was lost, duplicated, stuck or out of order" in result.stdout
 
 
 def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: pytest.MonkeyPatch):

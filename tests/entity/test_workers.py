@@ -263,7 +263,7 @@ def test_a_worker_of_rows_takes_no_processes_and_only_queues_of_its_face(engine:
     queue: EntityQueue[Mail] = EntityQueue(Mail.sending, engine)
     with pytest.raises(ConfigurationError, match="processes= cannot be used with mail"):
         Worker(queue, print, processes=2)
-    with pytest.raises(ConfigurationError, match=r"<EntityQueue 'mail\.sending'> is of rows .* takes one such alone"):
+    with pytest.raises(ConfigurationError, match=r"'mail\.sending'> holds rows .* takes only one such queue"):
         Worker([queue], print)  # type: ignore[list-item]
     with pytest.raises(ConfigurationError, match=r"permits=duerow\.connect"):
         Worker(queue, print, singleton=True)

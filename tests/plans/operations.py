@@ -234,7 +234,7 @@ OPERATIONS: Final = [
     Operation("a page of a scan", scan(Scan(queues=(QUEUE,), after=(10, 0), limit=100)), 100, {ID}),
     Operation("a page of what a claim holds", scan(Scan(where=HELD, after=(10, 0), last=110)), 100, {ID}),
     Operation("the last of a scan", scan(Scan(descending=True, limit=1)), 1, {ID}),
-    Operation("a page of a scan of turns", scan(Scan(past=True, queues=(QUEUE, "mail"), limit=100)), 100, set()),
+    Operation("a page of a scan of turns", scan(Scan(turns=True, queues=(QUEUE, "mail"), limit=100)), 100, set()),
     Operation("peek", lambda store, _: store.operations.peek(QUEUE, 100), 100, {*LINES, GROUP, TURN}),
     Operation("peek of groups", lambda store, _: store.operations.peek(GROUPS, 100), 100, {*LINES, GROUP, TURN}),
     Operation("the queues", lambda store, _: store.operations.queues(), 4, {*LINES, GROUP, KEY, RESTING, TURN}),

@@ -92,7 +92,7 @@ def unknown(one: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F8
         (print, {"name": ""}, "1 to 100 printable"),
         (one, {"key": "{order}"}, "names order"),
         (one, {"key": 5}, "a template or a function"),
-        (one, {"key": "{"}, "is no template"),
+        (one, {"key": "{"}, "is not a template"),
     ],
 )
 def test_what_cannot_be_a_task_is_refused(

@@ -74,7 +74,7 @@ def test_the_watchdog_decides_how_often_systemd_is_told() -> None:
 
 def test_a_manager_that_is_gone_stops_no_work(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Systemd(str(tmp_path / "nobody")).report(READY)
-    assert "systemd cannot be told" in caplog.text
+    assert "cannot report the state of the workers to systemd" in caplog.text
 
 
 def test_the_file_is_written_while_the_workers_live_and_removed_at_their_end(tmp_path: Path) -> None:

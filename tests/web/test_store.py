@@ -11,7 +11,7 @@ import pytest
 
 from duerow import Draft, aio
 from duerow.message import Pushed
-from duerow.queue.rhythm import Rhythm
+from duerow.queue.recurrence import Recurrence
 from duerow.queue.schedule import ScheduleDefinition
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -76,7 +76,7 @@ def pushing(**fields: Any) -> tuple[str, calls.PushCall]:
 
 def planned(queue: str, version: int = 1) -> Planned:
     """Return a schedule that pushes to a queue every hour."""
-    wanted = ScheduleDefinition(queue=queue, kind="json", payload="1", rhythm=Rhythm(every=HOUR))
+    wanted = ScheduleDefinition(queue=queue, kind="json", payload="1", recurrence=Recurrence(every=HOUR))
     return Planned("often", msgspec.json.encode(wanted).decode(), datetime(2030, 1, 1, tzinfo=UTC), None, version)
 
 

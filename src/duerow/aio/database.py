@@ -48,14 +48,14 @@ async def connect(
     Args:
         target: a URL (`sqlite:///app.db`, `postgresql://user@host/base`, `memory://`), an SQLAlchemy engine, or a
             PyMongo client or database.
-        migrate: first create the tables, or bring them up to this version.
-        clock: tells the time instead of the database; for tests.
+        migrate: first create the tables, or update them to this version.
+        clock: replaces the database's clock, for tests.
         prefix: the prefix of all table names.
         schema: the database schema that holds the tables; None: the connection's default.
         encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: payloads are stored in clear
             text.
         read_timeout: how long a search, a count or another read for people may take before it raises QueryTimeout;
-            default: 30 s; None: no limit. It does not apply in a transaction of yours, or to the work of workers.
+            default: 30 s; None: no limit. It does not apply in your own transaction, or to the work of workers.
         options: further settings of the store, described on its reference page.
 
     Raises:
@@ -235,13 +235,13 @@ class Database(Directory, Schedules):
     # The tables.
 
     async def migrate(self) -> list[str]:
-        """Bring the tables up to this version; return the names of the migrations that were applied now."""
+        """Update the tables to this version; return the names of the migrations that were applied now."""
         if "schema" not in self.store.capabilities.parts:  # there are no tables
             return []
         return await self.run(self.store.schema.migrate, many=offload.MANY)  # its statements take long to build
 
     def migration_sql(self) -> str:
-        """Return the statements that create the tables, for somebody with the rights to run them."""
+        """Return the statements that create the tables, for somebody who has the rights to run them."""
         return self.store.schema.migration_sql()
 
     def roles_sql(

@@ -28,7 +28,7 @@ class Directory(Pipelines):
         """
 
         def look() -> Plan[set[str]]:
-            names = set((yield from self.store.operations.queues(past=True)))
+            names = set((yield from self.store.operations.queues(with_empty=True)))
             for said in (yield from self.store.metadata.settings()):
                 definition = readable(said.definition)
                 names |= {said.queue} | ({definition.dead_letter} if definition and definition.dead_letter else set())

@@ -172,7 +172,7 @@ class Edits(QueueHandle[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Change the payload or headers of messages; they keep their place in line, their attempts and status.
+        """Change the payload or headers of messages; they keep their place in the queue, their attempts and status.
 
         Every change, by this method or those below, ends earlier claims: it increments the token, so that a consumer
         that still holds the message is refused, and clears a lease that expired unsettled. If the change ends a lease,
@@ -287,7 +287,7 @@ class Edits(QueueHandle[P]):
     ) -> Changed:
         """Remove messages from the queue; the result is true if there were any. Otherwise like `edit`.
 
-        A batch of tasks that waits for one of them is told that it was cancelled.
+        If a batch of tasks waits for one of them, that call counts as cancelled.
         """
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(

@@ -31,11 +31,11 @@ class InProgress(Edits[P]):
     ) -> Changed:
         """Remove live messages, even while consumers work on them; the result is true if there were any.
 
-        A waiting message is never handed out again. If a message is being handled, its handler is told
-        (`duerow.current().cancelled`) within a second of its start, and later at once, where the database can notify
-        (SQLite, PostgreSQL with psycopg, MongoDB replica sets, memory); elsewhere at its worker's next heartbeat. What
-        the handler returns is ignored, and the message is not tried again. Dead messages stay. A batch of tasks that
-        waits for one of them is told that it was cancelled.
+        A waiting message is never handed out again. If a message is being handled, its handler is notified
+        (`duerow.current().cancelled`). This happens within a second of its start, and later at once, if the database
+        can notify its worker (SQLite, PostgreSQL with psycopg, MongoDB replica sets, memory); otherwise at the worker's
+        next heartbeat. What the handler returns is ignored, and the message is not tried again. Dead messages stay. If
+        a batch of tasks waits for one of them, that call counts as cancelled.
 
         Args:
             id: the message's id.

@@ -17,7 +17,7 @@ class LimitsOfQueue(QueueHandle[P]):
     """The part of a queue that limits what its workers do; see `Queue`."""
 
     async def limits(self) -> RunLimits:
-        """Return the limits for workers of the queue that `limit` has set."""
+        """Return the limits that `limit` has set for the queue's workers."""
         return await read_limits(self.database, [self.name])
 
     async def limit(
@@ -27,10 +27,10 @@ class LimitsOfQueue(QueueHandle[P]):
         cluster_concurrency: int | None = None,
         rate: Rate | None = None,
     ) -> RunLimits:
-        """Limit what workers of the queue do, including running ones: each reads the limits every ten seconds.
+        """Limit what workers of the queue do, including running ones: each worker reads the limits every ten seconds.
 
-        The new limits replace the old ones; without arguments, only those limits apply with which each worker was
-        started. A worker of several queues applies the strictest limits of them.
+        The new limits replace the old ones. Without arguments, each worker has only the limits that it was started
+        with. A worker of several queues applies the strictest of their limits.
 
         Args:
             concurrency: how many handlers each worker runs at once, instead of as many as it was started with; workers

@@ -1,4 +1,4 @@
-"""What was done on a queue in each quarter of an hour of the last day."""
+"""The work done on a queue in each 15-minute period of the last day."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from duerow.queue.periods import CHARTS, FRESH, KEPT, PERIOD, Period
 
 
 class PeriodsOfQueue(QueueHandle[P]):
-    """The part of a queue for charts of a day; see `Queue`."""
+    """The part of a queue for charts of the last day; see `Queue`."""
 
     async def periods(self) -> list[Period]:
-        """Return what was done on the queue in each quarter of an hour of the last day, the oldest first.
+        """Return the work done on the queue in each 15-minute period of the last day, oldest first.
 
-        Workers of the queue keep each period within five minutes after its end. A period is left out if nothing was
+        The queue's workers record each period within five minutes after its end. A period is left out if nothing was
         done and nothing was ready, or if no worker was running.
         """
         database = self.database
@@ -31,7 +31,7 @@ class PeriodsOfQueue(QueueHandle[P]):
         return sorted((one for one in found if one is not None), key=_start)
 
     async def keep_periods(self) -> int:
-        """Keep the latest quarters of an hour for `periods`, as workers do regularly; return how many."""
+        """Record the latest 15-minute periods for `periods`, as workers do regularly; return how many."""
         return await keep_periods(self.database, [self.name], {})
 
 

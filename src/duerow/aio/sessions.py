@@ -40,5 +40,5 @@ def session_within(within: Any) -> SessionBlock:
         return Session(bind=within, expire_on_commit=False)
     raise ConfigurationError(
         "a queue whose on_done is a function calls it with a session, so within= must be SQLAlchemy's connection or "
-        f"session, of this face, not {shown(within)}"
+        f"session, of this API, not {shown(within)}"
     )

@@ -66,12 +66,16 @@ class Settlements(ABC, Generic[P]):
     ) -> None:
         """End the turn: the message is dead and kept for inspection, with the reason. LeaseLost as in `commit`.
 
-        To push messages in the same transaction, settle it by `Bury(reason, then=…)`.
+        To push messages in the same transaction, settle it with `Bury(reason, then=…)`.
         """
         await self._turns.settle_one(reservation, Bury(reason), within)
 
     async def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give back a message that was not started: same due time, place and attempts. LeaseLost as in `commit`."""
+        """Give back a message that was not started; its due time, place and attempts are restored.
+
+        Raises:
+            LeaseLost: as in `commit`.
+        """
         await self._turns.settle_one(reservation, Release(), within)
 
     async def extend(

@@ -30,7 +30,7 @@ class TaskBatch:
     """Calls that were pushed together, and whose callback is called once when all of them have ended.
 
     Attributes:
-        id: what the header `batch` of their messages says.
+        id: the value of the header `batch` of their messages.
         handles: a handle for each call, in the order given.
     """
 
@@ -46,7 +46,7 @@ class TaskBatch:
 
 
 class TaskDecorator:
-    """What `Tasks.task` with options returns: it declares the function that it is given."""
+    """The result of `Tasks.task` with options: it declares the function that it is given."""
 
     def __init__(self, declare: Callable[[Any, dict[str, Any]], Any], terms: dict[str, Any]) -> None:
         self._declare, self._terms = declare, terms
@@ -63,14 +63,14 @@ class TaskDecorator:
 class Tasks(TaskHost):
     """Functions that are called later, by workers: declared with `@tasks.task`, pushed with `function.push(…)`.
 
-    A call is a message whose kind is the task's name and whose payload is the arguments, so everything that queues of
-    messages have is there for tasks too.
+    A call is a message whose kind is the task's name and whose payload holds the arguments, so tasks have all features
+    of queues.
 
     Args:
-        database: where their queues are; None: `use` says later.
-        queue: the queue of tasks that name none.
-        retry: the retry policy of tasks that have none; default: that of their queue.
-        results: how long the results of tasks are kept that do not say so themselves; default: not at all.
+        database: the database of their queues; None: it is given later, to `use`.
+        queue: the queue of tasks that do not name one.
+        retry: the retry policy of tasks that do not have one; default: that of their queue.
+        results: how long results are kept, for tasks that do not say so themselves; default: not at all.
     """
 
     def __init__(
@@ -112,29 +112,29 @@ class Tasks(TaskHost):
         """Declare a function as a task: `@tasks.task`, or `@tasks.task(queue="mail", retry=fixed(seconds=5))`.
 
         Args:
-            function: the function, plain or async. Its parameters say what a message carries: JSON values, or types as
-                for `Database.queue(payload=…)`.
+            function: the function, plain or async. Its parameters define what a message carries: JSON values, or types
+                as for `Database.queue(payload=…)`.
             terms: by name, as follows.
-            name: what its messages are called; default: the function's name. If it changes, messages that wait need
+            name: the kind of its messages; default: the function's name. If it changes, waiting messages need
                 `upgrades`.
-            queue: the queue that it is pushed to; default: that of these tasks.
+            queue: the queue that its calls are pushed to; default: that of these tasks.
             retry: the delays between attempts, and how many attempts are allowed.
-            key: makes the key of each message, so that a live one is not pushed twice: a template of the arguments such
-                as `"order-{order_id}"`, or a function of them.
-            group: makes the group of each message, likewise: calls of one group run one at a time, in order.
+            key: the key of each message, so that a live one is not pushed twice: a template that the arguments fill in,
+                such as `"order-{order_id}"`, or a function of them.
+            group: the group of each message, given in the same way: calls of one group run one at a time, in order.
             priority: lower goes first.
-            results: how long what it returns is kept; None: not at all; default: as these tasks say.
-            unique: for so long after a push, others with its key are ignored, also when it has run. Give at most one of
-                these three; each needs `key`.
-            debounce: a call runs when nothing was pushed with its key for so long, with the latest arguments.
-            throttle: of the calls with one key, at most one runs in any span of this length: the first at once, and all
-                others of the span as one at its end, with the latest arguments.
-            upgrades: functions that turn the arguments of older messages, as a dict, into today's, by the name that the
-                task had then.
+            results: how long its return value is kept; None: not at all; default: as for these tasks.
+            unique: for this long after a push, further pushes with its key are ignored, even after the call has run.
+                Give at most one of `unique`, `debounce` and `throttle`; each needs `key`.
+            debounce: a call runs once nothing has been pushed with its key for this long, with the latest arguments.
+            throttle: at most one call with a key runs in any span of this length. The first runs at once; all others in
+                the span are merged into one at its end, with the latest arguments.
+            upgrades: functions that convert the arguments of older messages (a dict) to the current ones, by the name
+                that the task had then.
 
         Raises:
-            ConfigurationError: a setting is not valid, its parameters or its result are of types that JSON cannot
-                carry, or another function has this name.
+            ConfigurationError: a setting is invalid, the types of its parameters or its result cannot be stored as
+                JSON, or another function has this name.
         """
         return TaskDecorator(self._declare, terms) if function is None else self._declare(function, terms)
 
@@ -142,11 +142,11 @@ class Tasks(TaskHost):
         """Declare a task that batches call when all of their calls have ended: `@tasks.callback`.
 
         Args:
-            function: takes one argument, the outcomes in the order of the calls: `list[duerow.TaskOutcome]`.
+            function: a function of one argument, the outcomes in the order of the calls: `list[duerow.TaskOutcome]`.
             terms: as for `task`.
 
         Raises:
-            ConfigurationError: it takes something else; or as for `task`.
+            ConfigurationError: the function takes something else; or as for `task`.
         """
 
         def declare(given: Any, terms: dict[str, Any]) -> Task[Any, Any, Any]:
@@ -167,17 +167,17 @@ class Tasks(TaskHost):
         """Push many calls, of any of these tasks, and have a callback called once when all of them have ended.
 
         A call has ended when it is done, given up, or cancelled by its handle. The callback gets the outcomes in the
-        order of the calls. If some are still missing when the deadline is over, it gets the others.
+        order of the calls. If some are still missing at the deadline, it gets the others.
 
         Args:
-            drafts: what `draft` of the tasks returned: `[resize.draft(1), resize.draft(2)]`.
+            drafts: the calls, each made by a task's `draft`: `[resize.draft(1), resize.draft(2)]`.
             then: a task that was declared with `@tasks.callback`.
-            deadline: how long after the first outcome the callback is called, whatever is missing.
+            deadline: how long after the first outcome the callback is called even if others are missing.
             within: the caller's open transaction.
 
         Raises:
-            ConfigurationError: there are no calls, or too many; one is no draft of these tasks, or of one that has
-                `unique`, `debounce` or `throttle`; or `then` is no callback.
+            ConfigurationError: there are no calls, or too many; a draft is not of these tasks, or is of a task with
+                `unique`, `debounce` or `throttle`; or `then` is not a callback.
             DuplicateKey: a live message has the key of one of the calls; nothing was pushed.
             NotSupported: the store has no transactions.
         """
@@ -197,15 +197,15 @@ class Tasks(TaskHost):
 
     @contextmanager
     def trial(self, *, run: bool = False) -> Iterator[TaskTrial]:
-        """Take what is pushed in a block, instead of the database: for the tests of an application.
+        """Receive the calls that a block pushes, instead of the database: for the tests of an application.
 
-        Arguments are checked as ever. `with tasks.trial() as pushed:` only notes the calls, in `pushed.calls`. With
-        `run=True` each call runs at once, where it is pushed: what it raises is raised there, its handle has the
-        result, and due times are ignored. `Bury`, `Retry` and other ways to end a turn work as in a worker; another
-        attempt comes at once.
+        Arguments are checked as usual. `with tasks.trial() as pushed:` only records the calls, in `pushed.calls`. With
+        `run=True` each call runs as soon as it is pushed: `push` raises its exceptions, its handle has the result, and
+        due times are ignored. `Bury`, `Retry` and other ways to end a turn work as in a worker, except that a retry
+        follows at once.
 
         Args:
-            run: whether to run what is pushed.
+            run: whether to run the calls.
         """
         before, self.trying = self.trying, TaskTrial(run)
         try:
@@ -225,14 +225,14 @@ class Tasks(TaskHost):
         return task
 
     def worker(self, queues: Sequence[str] | None = None, **options: Any) -> Worker:
-        """Return a worker that runs the tasks: one for all of their queues.
+        """Return one worker that runs the tasks of all their queues.
 
         Args:
             queues: only the tasks of these queues.
             options: as for `Worker`: batch, concurrency, middleware, timeout, rate, grace, name and others.
 
         Raises:
-            ConfigurationError: there are no tasks, a queue has none, or an option is not valid.
+            ConfigurationError: there are no tasks, a queue has none, or an option is invalid.
         """
         if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
             raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
@@ -240,7 +240,7 @@ class Tasks(TaskHost):
         return Worker(list(self.handlers(queues)), self.run, **options)
 
     def handlers(self, queues: Sequence[str] | None = None) -> dict[Queue[Any], Callable[[Message], Any]]:
-        """Return the queues of the tasks, and those that gather the outcomes of batches, with `run` as handler of each.
+        """Return the queues of the tasks and of the outcomes of batches, each with `run` as its handler.
 
         Args:
             queues: only the tasks of these queues.

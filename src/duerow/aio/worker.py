@@ -60,8 +60,8 @@ class Worker:
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that they import. A timeout kills the
             process; if a process dies, the attempt fails (`HandlerDied`).
-        rate: the most messages that this worker handles in any span of this length, `(100, timedelta(minutes=1))`;
-            none is claimed ahead then. Default: no limit.
+        rate: the most messages that this worker handles in any span of this length, `(100, timedelta(minutes=1))`; it
+            then claims nothing ahead. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
         cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.
@@ -121,7 +121,7 @@ class Worker:
             innermost = entities.handling(innermost, whole_batch, transactional, by_permit, processes)
         self._processes = None if processes is None else Processes(pickled(innermost))
         self._handler = around(self._processes or innermost, middleware, AWAITED)
-        handles = [one.on_terms(lease, retry) for one in queues]
+        handles = [one.with_overrides(lease, retry) for one in queues]
         self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
         self._options = Options(

@@ -57,17 +57,17 @@ def audit(
         str | None,
         typer.Argument(metavar="CONDITION", help="Such as \"payload.action = 'remove' and payload.by = 'ana'\"."),
     ] = None,
-    queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="Only what was done to this queue.")] = None,
+    queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="Only changes to this queue.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only what was done since then: 2026-03-01T12:00:00Z.")
+        str | None, typer.Option(metavar="TIME", help="Only changes since then: 2026-03-01T12:00:00Z.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most, the latest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Print at most this many, latest first.")] = 20,
     export: Annotated[bool, typer.Option("--export", help="Print all of them, one JSON object per line.")] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who changed what, when and from where: on the command line, in the dashboard and by the HTTP API."""
+    """Show who changed what, when and from where: on the command line, in the dashboard or over the HTTP API."""
     condition = chosen(where, queue, moment("--since", since))
     with connected(url, prefix, schema) as database:
         if export:

@@ -39,7 +39,8 @@ Id = Annotated[int | None, typer.Option("--id", metavar="ID", help="The message 
 Key = Annotated[str | None, typer.Option(metavar="KEY", help="The live message with this key.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; only print how many would change.")]
 EvenIfLeased = Annotated[
-    bool, typer.Option("--even-if-leased", help="Also change leased messages; their consumers cannot settle them.")
+    bool,
+    typer.Option("--even-if-leased", help="Also change leased messages; their consumers can then not settle them."),
 ]
 
 
@@ -196,7 +197,7 @@ def cancel(
 ) -> None:
     """Cancel live messages, including those being handled.
 
-    Their handlers are told at once where the database allows it, otherwise at the next heartbeat.
+    Their handlers are notified at once if the database can do that, otherwise at the next heartbeat.
     """
     chosen = Chosen(url, prefix, schema, name, id, key, where, dry_run, as_json)
     chosen.change("cancelled", Queue.cancel, {})

@@ -24,7 +24,7 @@ from duerow.cli.worker import find_named
 from duerow.errors import ConfigurationError, shown
 
 commands = typer.Typer(cls=Commands, invoke_without_command=True, help="Serve the dashboard and the HTTP API.")
-users = typer.Typer(cls=Commands, no_args_is_help=True, help="Keep the accounts of those who may use the dashboard.")
+users = typer.Typer(cls=Commands, no_args_is_help=True, help="Manage the accounts that may use the dashboard.")
 commands.add_typer(users, name="user")
 
 PORT: Final = 8765
@@ -50,7 +50,7 @@ Roles = Annotated[
     typer.Option(
         "--role",
         metavar="ROLE[:QUEUES]",
-        help="viewer, operator or worker; for the queues of a pattern, such as operator:orders*. May be repeated.",
+        help="viewer, operator or worker; add a pattern for some queues only, such as operator:orders*. Repeatable.",
     ),
 ]
 
@@ -64,7 +64,7 @@ def dashboard(
             "--db",
             envvar="DUEROW_URL",
             metavar="[NAME=]URL",
-            help="The database. May be repeated: each is then served under its name.",
+            help="The database. Repeatable: each is then served under its name.",
         ),
     ] = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to serve.")] = HOST,
@@ -77,14 +77,14 @@ def dashboard(
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy that passes the user's name in a header; may be repeated."),
+        typer.Option(metavar="ADDRESS", help="A proxy that passes the user's name in a header. Repeatable."),
     ] = None,
     proxy_header: Annotated[
         str, typer.Option(metavar="NAME", help="The header in which the proxy passes the user's name.")
     ] = "X-Forwarded-User",
     proxy_role: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE[:QUEUES]", help="The role of the proxy's users; default: viewer. May be repeated."),
+        typer.Option(metavar="ROLE[:QUEUES]", help="The role of the proxy's users; default: viewer. Repeatable."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Nobody may change anything.")] = False,
     redact: Annotated[
@@ -92,7 +92,7 @@ def dashboard(
         typer.Option(metavar="MODULE:FUNCTION", help="Returns what people may see of a queue's payload."),
     ] = None,
     known_as: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A host name to accept; may be repeated.")
+        list[str] | None, typer.Option(metavar="HOST", help="A host name to accept. Repeatable.")
     ] = None,
     root_path: Annotated[str, typer.Option(metavar="PATH", help="The path that a proxy removes from requests.")] = "",
     certificate: Annotated[
@@ -221,7 +221,7 @@ def roles_said(said: list[str] | None) -> dict[str, list[str]]:
 
 @users.command("add")
 def add(name: Name, file: File = Path(FILE), role: Roles = None) -> None:
-    """Add an account with a password, or give one another password and other roles; what uses the file follows."""
+    """Add an account with a password, or change its password and roles; running dashboards notice it at once."""
     require_packages()
     from duerow.web.security.accounts import Account, hash_password, read_accounts, save_account
 
@@ -237,9 +237,9 @@ def token(
     name: Name,
     file: File = Path(FILE),
     role: Roles = None,
-    called: Annotated[str, typer.Option("--name", metavar="TOKEN", help="What the token is called.")] = "default",
+    called: Annotated[str, typer.Option("--name", metavar="TOKEN", help="The token's name.")] = "default",
 ) -> None:
-    """Print a new API token for an account, which is made if there is none; the token is shown only this once."""
+    """Print a new API token for an account, and create the account if necessary; the token is shown only once."""
     require_packages()
     from duerow.web.security.accounts import Account, digest, new_token, read_accounts, save_account
 

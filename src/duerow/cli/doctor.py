@@ -30,7 +30,7 @@ def doctor(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for what goes wrong in practice, and say what to do. Exit code 6: warnings, 7: errors."""
+    """Look for problems that occur in practice, and say what to do. Exit code 6: warnings, 7: errors."""
     with closing(unchecked(url, prefix, schema)) as database:
         found = examine(database, patience=span("--patience", patience))
     if as_json:

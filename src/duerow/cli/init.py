@@ -27,7 +27,7 @@ def init(
     find_backend(url).open(url, Settings())  # connects to nothing, but refuses what is no URL
     taken = [name for name in FILES if (folder / name).exists()]
     if taken:
-        raise ConfigurationError(f"{folder / taken[0]} is there already: nothing was written; name an empty folder")
+        raise ConfigurationError(f"{folder / taken[0]} already exists: nothing was written; name an empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (folder / name).write_text(_written(name, url), encoding="utf-8")

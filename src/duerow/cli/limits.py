@@ -39,7 +39,7 @@ def limit(
 ) -> None:
     """Show or set what the workers of a queue may do. Running workers follow within ten seconds.
 
-    The limits that are given replace all that were set before; without any, nothing changes.
+    The given limits replace all earlier ones; without any, the command only shows them.
     """
     said = {"concurrency": concurrency, "cluster_concurrency": cluster_concurrency, "rate": rate}
     if per is not None and rate is None:

@@ -8,7 +8,7 @@ from duerow.queue.stats import Minute
 
 
 def minutes(url: Url, name: QueueName, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Show what was done on a queue in each minute of the last hour."""
+    """Show the work done on a queue in each minute of the last hour."""
     with connected(url, prefix, schema) as database:
         found = queue_in(database, name).minutes()
     if as_json:

@@ -154,7 +154,9 @@ def redrive(
     ] = None,
     on_duplicate: Annotated[
         OnDuplicate,
-        typer.Option(help="What to do if a live message has the key by now; reject leaves the dead letter."),
+        typer.Option(
+            help="What to do if a live message has the key by now; reject leaves the dead letter where it is."
+        ),
     ] = "reject",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing; only print how many would go back.")
@@ -163,7 +165,7 @@ def redrive(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring dead letters back to their queue. Of a dead-letter queue, each goes back to the queue it came from."""
+    """Bring dead letters back to their queue; those in a dead-letter queue go back to the queue they came from."""
     with connected(url, prefix, schema) as database:
         queue = queue_in(database, name)
         if not dry_run:
@@ -212,7 +214,7 @@ def purge(
 
 
 def maintain(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Do one round of what workers do besides messages: push due ticks of schedules, prune history and keys."""
+    """Do one round of the workers' background tasks: push due ticks of schedules, prune history and keys."""
     with connected(url, prefix, schema) as database:
         done = database.maintain()
     if as_json:

@@ -125,7 +125,7 @@ def remove(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None,
 
 @commands.command("pause")
 def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Let a schedule tick no more until it is resumed, also if a program declares it again."""
+    """Stop the ticks of a schedule until it is resumed, even if a program declares it again."""
     with connected(url, prefix, schema) as database:
         record(database, "schedule pause", schedule=name)
         _require(database, name)
@@ -152,7 +152,7 @@ def resume(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None,
 
 @commands.command("push")
 def push(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Push the message of a schedule now, besides its ticks."""
+    """Push the message of a schedule now, in addition to its ticks."""
     with connected(url, prefix, schema) as database:
         record(database, "schedule push", schedule=name)
         queue = _require(database, name).queue

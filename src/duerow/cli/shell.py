@@ -20,12 +20,12 @@ from duerow.sync.database import Database
 def shell(
     url: Url,
     command: Annotated[
-        str | None, typer.Option("--command", "-c", metavar="CODE", help="Run this code and end.")
+        str | None, typer.Option("--command", "-c", metavar="CODE", help="Run this code and exit.")
     ] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
 ) -> None:
-    """Open Python, or IPython if it is installed, with `db`, `queues` and each queue by its name."""
+    """Open Python, or IPython if it is installed, with `db`, `queues` and a variable for each queue."""
     with connected(url, prefix, schema) as database:
         names = namespace(database)
         if command is not None:

@@ -15,15 +15,16 @@ BROKEN: Final = 8
 
 def torture(
     url: Annotated[
-        str, typer.Argument(metavar="URL", help="A database to spare, such as postgresql://app@localhost/spare.")
+        str,
+        typer.Argument(metavar="URL", help="A database that you can spare, such as postgresql://app@localhost/spare."),
     ],
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="The seed of an earlier run.")] = None,
     kills: Annotated[int, typer.Option(min=0, metavar="N", help="How many processes are killed.")] = 100,
     seconds: Annotated[
-        float | None, typer.Option(min=0, metavar="N", help="End sooner, after so many seconds of faults.")
+        float | None, typer.Option(min=0, metavar="N", help="End sooner, after this many seconds of faults.")
     ] = None,
     processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
-    stops: Annotated[bool, typer.Option(help="Stop processes for longer than their leases.")] = True,
+    stops: Annotated[bool, typer.Option(help="Suspend processes for longer than their leases.")] = True,
     cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
     serializable: Annotated[
         bool, typer.Option("--serializable", help="Use SERIALIZABLE for transactions that are passed to within=.")
@@ -34,9 +35,9 @@ def torture(
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Kill and disturb processes that use every operation, and check that no promise was broken. Exit code 8: one was.
+    """Kill and disturb processes that use every operation, and check that no promise breaks. Exit code 8 if one does.
 
-    Makes tables of its own, which begin with torture_, and drops them at the end.
+    Creates tables whose names begin with torture_, and drops them at the end.
     """
     from duerow.testing.torture import Options, torture
     from duerow.testing.torture.options import any_seed

@@ -21,7 +21,8 @@ def transfer(
     key: Key = None,
     where: Where = None,
     on_duplicate: Annotated[
-        OnDuplicate, typer.Option(help="What to do if a live message there has the key; reject: it stays.")
+        OnDuplicate,
+        typer.Option(help="What to do if a live message there has the key; reject leaves the message where it is."),
     ] = "reject",
     dry_run: DryRun = False,
     even_if_leased: EvenIfLeased = False,

@@ -55,7 +55,7 @@ def work(
     ],
     queues: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUEUE...", help="The queues of a function, or those of the tasks."),
+        typer.Argument(metavar="QUEUE...", help="The queues for a function; for tasks, only those of these queues."),
     ] = None,
     url: MaybeUrl = None,
     concurrency: Annotated[
@@ -109,7 +109,7 @@ def work(
         ),
     ] = None,
     reload: Annotated[
-        bool, typer.Option("--reload", help="Start again when a Python file in this folder changes.")
+        bool, typer.Option("--reload", help="Restart when a Python file in this folder changes.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also log each message that is done.")] = False,
 ) -> None:

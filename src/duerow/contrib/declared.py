@@ -30,33 +30,50 @@ class DeclaredQueue(TakesHandler):
 
 
 Q = TypeVar("Q", bound=DeclaredQueue)
+T = TypeVar("T")
 
 
-class DeclaredQueues(Generic[Q]):
-    """The queues that a program declares, by their names.
+class DeclaredQueues(Generic[Q, T]):
+    """The queues and the tasks that a program declares.
 
     Args:
-        kind: what they are.
+        kind: the class of the queues.
     """
 
     def __init__(self, kind: type[Q]) -> None:
         self._kind = kind
         self._declared: dict[str, Q] = {}
+        self._tasks: list[T] = []
 
     def queue(self, name: str, **settings: Any) -> Q:
         """Declare a queue; see `Database.queue` for its settings.
 
         Raises:
-            ConfigurationError: it is declared already.
-            InvalidMessage: no queue can be called so.
+            ConfigurationError: the queue is already declared.
+            InvalidMessage: the name is not a valid name of a queue.
         """
         if name in self._declared:
             raise ConfigurationError(
-                f"queue {name!r} is declared twice: declare it once, and import it where else it is needed"
+                f"queue {name!r} is declared twice: declare it once, and import it wherever else it is needed"
             )
         declared = self._declared[name] = self._kind(name, settings)
         self._declare(declared)
         return declared
 
+    def tasks(self, **settings: Any) -> T:
+        """Return tasks that belong to these queues, and whose worker runs alongside the handlers.
+
+        In Flask, push them in the application's context: in a request, in a command, or in `with app.app_context():`.
+
+        Args:
+            settings: by name, as for `duerow.Tasks`: queue, retry, results.
+        """
+        made = self._make_tasks(settings)
+        self._tasks.append(made)
+        return made
+
+    def _make_tasks(self, settings: dict[str, Any]) -> T:
+        raise NotImplementedError
+
     def _declare(self, queue: Q) -> None:
-        """Tell a queue whose it is."""
+        """Tell a queue which queues it belongs to."""

@@ -39,7 +39,7 @@ from duerow.telemetry.liveness import reported, reporters_of
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 Who = Callable[[], Any]
-"""Returns the `duerow.web.Viewer` behind Flask's current request, or None."""
+"""Returns the `duerow.web.Viewer` who made Flask's current request, or None."""
 
 
 class FlaskQueue(DeclaredQueue):
@@ -53,14 +53,14 @@ class FlaskQueue(DeclaredQueue):
         return self.queues.opened(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the queue of the current application has by this name."""
+        """Return the attribute of this name of the queue of the current application."""
         if name.startswith("_") or name == "queues":
             raise AttributeError(name)
         return getattr(self.opened, name)
 
 
 class FlaskTasks(Tasks):
-    """Tasks of an application: pushed in its context, to the database of its queues.
+    """The tasks of an application: pushed in its context, to the database of its queues.
 
     All tasks of one `FlaskQueues` know each other, so they may share queues, and have different names.
     """
@@ -74,18 +74,18 @@ class FlaskTasks(Tasks):
 
     @property
     def database(self) -> Database:
-        """The database of the current application; outside of its context, of the one that was opened last."""
+        """The database of the current application; outside its context, that of the application opened last."""
         return self._of.database_of_tasks()
 
 
-class FlaskQueues(DeclaredQueues[FlaskQueue]):
+class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
     """The queues of an application.
 
-    The application's configuration says where they are: `DUEROW_URL`, by default `SQLALCHEMY_DATABASE_URI`; and with
-    `DUEROW_OPTIONS` what else `duerow.connect` takes.
+    The application's configuration says where they are, in `DUEROW_URL` or by default in `SQLALCHEMY_DATABASE_URI`.
+    `DUEROW_OPTIONS` has further arguments of `duerow.connect`.
 
     Args:
-        app: the application; default: `init_app` is called later.
+        app: the application; if it is not given here, call `init_app` later.
     """
 
     def __init__(self, app: Flask | None = None) -> None:
@@ -94,13 +94,12 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         self._queues: WeakKeyDictionary[Flask, dict[str, Queue[Any]]] = WeakKeyDictionary()
         self._dashboards: WeakKeyDictionary[Flask, BridgedDashboard] = WeakKeyDictionary()
         self._opening = threading.Lock()
-        self._tasks: list[FlaskTasks] = []
         self._last: Database | None = None
         if app is not None:
             self.init_app(app)
 
     def init_app(self, app: Flask) -> None:
-        """Make an application know its queues, and add the commands `flask queues …`.
+        """Connect the queues to an application, and add the commands `flask queues …`.
 
         Raises:
             ConfigurationError: the application's configuration does not say where the queues are.
@@ -109,23 +108,14 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         app.extensions["duerow"] = self
         app.cli.add_command(_commands(self))
 
-    def tasks(self, **settings: Any) -> FlaskTasks:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.Tasks`.
-
-        Push them in the application's context: in a request, a command, or `with app.app_context():`.
-
-        Args:
-            settings: by name, as for `duerow.Tasks`: queue, retry, results.
-        """
-        made = FlaskTasks(self, self._tasks[0] if self._tasks else None, settings)
-        self._tasks.append(made)
-        return made
+    def _make_tasks(self, settings: dict[str, Any]) -> FlaskTasks:
+        return FlaskTasks(self, self._tasks[0] if self._tasks else None, settings)
 
     def database_of_tasks(self) -> Database:
-        """Return the database that tasks are in at this moment.
+        """Return the database that the tasks currently use.
 
         Raises:
-            ConfigurationError: there is no application's context, and none was opened yet.
+            ConfigurationError: there is no application context, and no database was opened yet.
         """
         mine: object = current_app.extensions.get("duerow") if has_app_context() else None
         if mine is self:
@@ -141,7 +131,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
 
     @property
     def database(self) -> Database:
-        """The database of the current application, opened at the first use.
+        """The database of the current application, opened at its first use.
 
         Raises:
             ConfigurationError: the application was not given to `init_app`.
@@ -159,11 +149,11 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         return queue
 
     def migrate(self) -> list[str]:
-        """Make or change the tables of the current application; return the names of the migrations."""
+        """Create or update the tables of the current application; return the names of the migrations."""
         return self._open(migrate=True).migrate()
 
     def workers(self, *names: str, **options: Any) -> list[Worker]:
-        """Return the workers of the current application: handlers run in its context, each message in one of its own.
+        """Return the workers of the current application; each message is handled in its own application context.
 
         Args:
             names: only these queues; default: all that have a handler.
@@ -196,7 +186,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
         return workers
 
     def close(self) -> None:
-        """Close the connections of the current application; the next use opens them again, but for the dashboard."""
+        """Close the connections of the current application; the next use reopens them, except the dashboard's."""
         app = _app()
         with self._opening:
             database = self._databases.pop(app, None)
@@ -213,9 +203,9 @@ class FlaskQueues(DeclaredQueues[FlaskQueue]):
 
         Args:
             app: the application.
-            who: returns the `duerow.web.Viewer` behind Flask's current request, or None: nobody that may enter, who is
-                answered with 401. It may also call `flask.abort` or the like.
-            path: where.
+            who: returns the `duerow.web.Viewer` who made Flask's current request, or None for a 401 response. It may
+                also call `flask.abort` or similar functions.
+            path: the path.
             options: see `duerow.web.application`.
         """
         bridge = BridgedDashboard(_url(app), app.config.get("DUEROW_OPTIONS", {}), options)
@@ -268,7 +258,7 @@ def _commands(queues: FlaskQueues) -> AppGroup:
     @group.command("migrate")
     @with_appcontext
     def migrate() -> None:
-        """Make or change the tables."""
+        """Create or update the tables."""
         with _failing():
             queues.migrate()
         click.echo("the tables are up to date")
@@ -295,7 +285,7 @@ def _commands(queues: FlaskQueues) -> AppGroup:
     )
     @with_appcontext
     def worker(names: tuple[str, ...], concurrency: int | None, until: Any, health_file: Path | None) -> None:
-        """Run the handlers until SIGTERM or Ctrl-C; under systemd, report how they are."""
+        """Run the handlers until SIGTERM or Ctrl-C; under systemd, report their state."""
         from duerow.cli.workers import run_all
 
         options = {} if concurrency is None else {"concurrency": concurrency}

@@ -45,18 +45,18 @@ class _Waiting:
 def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> None:
     """Push a message when a session commits, in its transaction, after its changes were flushed.
 
-    What was asked for in a transaction or a savepoint that is rolled back is dropped. All messages of a queue are
-    pushed at once, in the order in which they were asked for.
+    If a transaction or a savepoint is rolled back, its messages are dropped. All messages of a queue are pushed
+    together, in the order of the calls.
 
     Args:
         session: a `Session` or an `AsyncSession`, or a scoped one such as Flask-SQLAlchemy's.
-        target: a queue of the same face, in the same database; or a task, whose function is called later.
+        target: a queue of the same API (blocking or async), in the same database; or a task, whose function is called later.
         payload: the payload, or a function without arguments that returns it, called at the commit. For a task, the
             arguments by name.
         fields: other fields of the message, as `duerow.Draft` takes them: `key`, `due`, `delay`, `headers`, …
 
     Raises:
-        ConfigurationError: it is no session, the queue or task is of the other face, or the task's function does not
+        ConfigurationError: it is not a session, the queue or task belongs to the other API, or the task's function does not
             take these arguments.
         CodecError: an argument of a task is not of its type.
     """
@@ -70,7 +70,7 @@ def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> No
     if not isinstance(opened, BLOCKING if blocking is session else AWAITED):
         face = "duerow" if blocking is session else "duerow.aio"
         raise ConfigurationError(
-            f"with {type(session).__name__} the queue or task is one of {face}, not {shown(target)}"
+            f"with {type(session).__name__} the queue or task must belong to {face}, not {shown(target)}"
         )
     Draft(None, **fields)  # an argument that there is not is noticed here
     draft = _draft_of_task(opened, payload, fields) if isinstance(opened, TASKS) else _draft(payload, fields)

@@ -58,12 +58,12 @@ class StarletteQueue(DeclaredQueue):
         return self.queues.opened(self)
 
 
-class StarletteQueues(DeclaredQueues[StarletteQueue]):
+class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
     """The queues of an application.
 
     Args:
-        target: what `duerow.aio.connect` takes: a URL, or an AsyncEngine of SQLAlchemy's.
-        workers: whether the application runs the handlers itself. Without, `duerow worker MODULE:queues` runs them
+        target: what `duerow.aio.connect` takes: a URL, or an SQLAlchemy AsyncEngine.
+        workers: whether the application runs the handlers itself. If not, `duerow worker MODULE:queues` runs them
             elsewhere.
         options: further options of `duerow.aio.connect`, such as `migrate=True`.
     """
@@ -73,18 +73,10 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
         self._target, self._options, self._works = target, options, workers
         self._database: Database | None = None
         self._opened: dict[str, Queue[Any]] = {}
-        self._tasks: list[Tasks] = []
         self._running: list[Worker] = []
 
-    def tasks(self, **settings: Any) -> Tasks:
-        """Return tasks of these queues, whose worker runs beside the handlers; see `duerow.aio.Tasks`.
-
-        Args:
-            settings: by name, as for `duerow.aio.Tasks`: queue, retry, results.
-        """
-        made = Tasks(**settings)
-        self._tasks.append(made)
-        return made
+    def _make_tasks(self, settings: dict[str, Any]) -> Tasks:
+        return Tasks(**settings)
 
     def _declare(self, queue: StarletteQueue) -> None:
         queue.queues = self
@@ -115,7 +107,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
     async def lifespan(self, app: Any = None) -> AsyncIterator[Mapping[str, Any]]:
         """Open the database, run the handlers while the application runs, and close everything at the end.
 
-        Handlers that still run have the workers' grace to come to their end.
+        Handlers that are still running have the workers' grace to finish.
         """
         await self._open()
         try:
@@ -134,7 +126,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
             await self._close()
 
     def lifespan_with(self, inner: Lifespan) -> Lifespan:
-        """Return a lifespan around one of the application's own, in which the queues are open."""
+        """Return a lifespan that runs the application's own lifespan while the queues are open."""
 
         @asynccontextmanager
         async def both(app: Any) -> AsyncIterator[Mapping[str, Any]]:
@@ -163,7 +155,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue]):
 
     async def _open(self) -> None:
         if self._database is not None:
-            raise ConfigurationError("these queues are open already; another application needs a StarletteQueues too")
+            raise ConfigurationError("these queues are already open; each application needs its own StarletteQueues")
         self._database = await connect(self._target, **self._options)
         for tasks in self._tasks:
             tasks.use(self._database)

@@ -1,4 +1,4 @@
-"""Run all checks of a database, on either face."""
+"""Run all checks of a database, with either API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def examine(
 async def aexamine(
     database: AwaitedDatabase, *, patience: timedelta = PATIENCE, now: Callable[[], datetime] | None = None
 ) -> list[Finding]:
-    """Like `examine`, awaited."""
+    """Like `examine`, for a database of `duerow.aio`."""
     return await arun(_all(database.store, patience, now), _Awaited(database))
 
 

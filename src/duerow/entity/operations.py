@@ -1,6 +1,6 @@
 """Operations for Alembic: `op.add_queue_state("sms_message", "sending")`; import this module in your `env.py`.
 
-On PostgreSQL nobody has to wait: the columns are added without rewriting the table, and the indexes are created
+On PostgreSQL this blocks nobody: the columns are added without rewriting the table, and the indexes are created
 concurrently with writes. On SQLite an index is created at once. An operation that broke off half-way can be repeated.
 """
 

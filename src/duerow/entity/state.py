@@ -40,9 +40,9 @@ class QueueState(MutableComposite):
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
         due_at: when it will be handed out; None: never. While a consumer has it leased, the end of the lease.
         first_due_at: the due time that it was scheduled with.
-        attempts: how often it was handed out since it was scheduled.
-        token: grows whenever it is handed out, settled or scheduled.
-        leased_by, leased_until: who has it leased, and until when.
+        attempts: how many times it has been handed out since it was scheduled.
+        token: increases whenever it is handed out, settled or scheduled.
+        leased_by, leased_until: the consumer that has it leased, and until when.
         last_attempt_at: when it was last handed out.
         last_error: why the last attempt failed.
         finished_at: when it was done or given up.

@@ -44,11 +44,11 @@ class Join(Station):
     """Many messages in, one out: the function receives the list of all messages of a set, oldest id first.
 
     Messages with the same correlation form a set. It is complete when it has `count` parts, when `complete` says so, or
-    when its first part has waited for `within`: then with the parts that have come. A part ends as done when it joins a
-    set. For each complete set the function makes one new message, which has the headers, the group and the priority
-    that all parts agree on, and three more headers: `parent` (the ids of up to 100 parts), `parents` (their number),
-    and `set` (the id of the set's message). If the function fails, it is tried again with the same parts, as the retry
-    policy says.
+    when its first part has waited for `within`, with the parts that have arrived by then. A part ends as done when it
+    joins a set. For each complete set the function makes one new message, which has the headers, the group and the
+    priority that all parts agree on, and three more headers: `parent` (the ids of up to 100 parts), `parents` (their
+    number), and `set` (the id of the set's message). If the function fails, it is tried again with the same parts, as
+    the retry policy says.
 
     Sets are messages in the queue "<name>/sets", where they can be inspected.
 
@@ -62,8 +62,8 @@ class Join(Station):
         complete: a function that takes the list of parts and returns whether the set is complete; called for each new
             part, in the transaction that adds it, so it should be quick. It must not change the parts, which it is
             given again. Give at most one of `count` and `complete`; with neither, sets are complete by age alone.
-        within: how long after its first part a set is merged with whatever has come, also with `count`; default: an
-            hour.
+        within: how long after its first part a set is merged with the parts that have arrived, even with `count`;
+            default: an hour.
         limit: the most parts in a set; the next one is buried with that reason.
         late: what happens to a part whose set is already complete: "new" begins another set, "drop" ends the part as
             done, a queue's name moves it there. Default: it is buried with that reason.

@@ -449,7 +449,7 @@ class Split(OneWay):
 
 @dataclass(frozen=True)
 class Sink(Station):
-    """The end of a way: the message is done when the function returns, whatever it returns."""
+    """The end of a route: the message is done when the function returns, whatever it returns."""
 
     @property
     def ways(self) -> Mapping[str, str]:

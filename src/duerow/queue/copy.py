@@ -47,12 +47,12 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
     """The result of a copy; true if nothing was left behind.
 
     Attributes:
-        messages: how many messages of the queue this call brought to the target, live and dead.
+        messages: how many messages of the queue arrived in the target in this call, live and dead.
         dead: how many of them are dead.
         letters: how many of the queue's dead letters arrived in its dead-letter queue.
-        turns: how many turns arrived, of the queue's history and of its dead letters'.
-        before: how many messages and dead letters an earlier call had brought already.
-        turns_before: how many turns an earlier call had brought already.
+        turns: how many turns arrived, from the queue's history and from that of its dead letters.
+        before: how many messages and dead letters had arrived in earlier calls.
+        turns_before: how many turns had arrived in earlier calls.
         leased: how many messages were leased: a copy includes them, due when the lease ends; a move leaves them behind.
         taken: the ids, in the source, of messages left behind because a live message of the target has their key.
         behind: how many were left because they wait in a group behind a message that was left.

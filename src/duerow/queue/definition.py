@@ -20,7 +20,7 @@ from duerow.payload.codec import JSON, MAX_PAYLOAD_BYTES, Encoded
 from duerow.payload.dead_letter_headers import Home
 from duerow.payload.encoding import Cipher
 from duerow.queue.retry_json import PolicyValue, as_policy, as_value, limit_of
-from duerow.retry import DEFAULT, RetryPolicy, exponential, limited
+from duerow.retry import DEFAULT, DEFAULT_DELAYS, RetryPolicy, limited
 from duerow.store import Indexed, IndexKind
 
 LOG: Final = logging.getLogger("duerow.queue")
@@ -172,7 +172,7 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
         definition.retry,
         extra={"event": "policy-unknown", "queue": queue},
     )
-    return exponential() if definition.limit is None else limited(definition.limit, exponential())
+    return DEFAULT_DELAYS if definition.limit is None else limited(definition.limit, DEFAULT_DELAYS)
 
 
 def check_max_payload_bytes(size: object) -> int:

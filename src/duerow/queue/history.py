@@ -66,9 +66,9 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         due_at: the due time that it had before this turn.
         started_at: when it was handed out.
         finished_at: when the turn ended; if its consumer was never heard from again, when its lease ended.
-        worker: the consumer, as host:pid:worker/claim; None: it was popped, or brought back by `redrive`.
-        error: why it failed or was given up; for a message replaced by another one without being handled, which one.
-        log: what its handler has logged, if that is kept of attempts that succeed; see `keep_attempt_logs`.
+        worker: the consumer, as host:pid:worker/claim; None: the message was popped, or brought back by `redrive`.
+        error: why it failed or was given up; if another message replaced it before it was handled, which one.
+        log: its handler's log, if logs of successful attempts are kept; see `keep_attempt_logs`.
     """
 
     id: int

@@ -22,7 +22,7 @@ MOST_HANDLERS: Final = 10_000
 
 
 class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What operators let workers of a queue do, whatever they were started with.
+    """The limits that operators set for the workers of a queue, whatever these were started with.
 
     Attributes:
         concurrency: how many handlers each worker runs at once; None: as many as it was started with. Workers with

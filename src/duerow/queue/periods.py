@@ -43,7 +43,7 @@ MOST_PROCESSES: Final = 20
 
 
 class Period(Minute, frozen=True):
-    """What was done on a queue in a quarter of an hour; fields as in `Minute`, of 15 minutes.
+    """The work done on a queue in 15 minutes; fields as in `Minute`.
 
     Attributes:
         ready: how many messages were ready when it was written, counted up to 10,000; None: not counted.

@@ -1,6 +1,6 @@
 """Schedules: messages that are pushed at wall-clock times, or at equal intervals.
 
-Values and pure functions: when a rhythm ticks, which ticks to push now, and what a store keeps. A tick becomes a
+Values and pure functions: when a recurrence ticks, which ticks to push now, and what a store keeps. A tick becomes a
 message in the transaction that advances its schedule to the next tick (see `MetadataStore.set_schedule`), so each
 tick is pushed once, however many processes try.
 """
@@ -24,7 +24,7 @@ from duerow.payload import codec
 from duerow.payload.encoding import PLAIN, PayloadReader, StoredPayload
 from duerow.phrases import Argument
 from duerow.queue import mapping
-from duerow.queue.rhythm import Rhythm, check_cron, check_zone
+from duerow.queue.recurrence import Recurrence, check_cron, check_zone
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
@@ -77,7 +77,7 @@ class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_default
     headers: str | None = None
     group: str | None = None
     priority: int = 0
-    rhythm: Rhythm
+    recurrence: Recurrence = msgspec.field(name="rhythm")  # its name in stored definitions
     missed: Missed = "once"
     grace: timedelta = GRACE
     paused: bool = False
@@ -132,8 +132,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigurationError(f"count is a number of ticks, not {briefly(count)}")
         if self.next_at is None:
             return []
-        rhythm = Rhythm(cron=self.cron, every=self.every, daily=self.daily, zone=self.zone, start=self.start)
-        return list(islice(rhythm.following(self.next_at), count))
+        recurrence = Recurrence(cron=self.cron, every=self.every, daily=self.daily, zone=self.zone, start=self.start)
+        return list(islice(recurrence.following(self.next_at), count))
 
 
 class Maintained(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ def definition(
     headers: Mapping[str, Scalar] | None,
     group: str | None,
     priority: int,
-    rhythm: Rhythm,
+    recurrence: Recurrence,
     missed: Missed,
     grace: timedelta,
 ) -> ScheduleDefinition:
@@ -197,7 +197,7 @@ def definition(
         headers=encoded_headers,
         group=check_group(group),
         priority=check_priority(priority),
-        rhythm=rhythm,
+        recurrence=recurrence,
         missed=missed,
         grace=check_span("grace", grace),
     )
@@ -209,8 +209,8 @@ def definition(
 def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> ScheduleChange | None:
     """Return the change that gives the schedule of this name the wanted definition; None if it already has it.
 
-    The pending tick is replaced by the first tick of the new rhythm. If the rhythm is unchanged, the tick stays: a
-    program that declares its schedules at every start does not delay their intervals.
+    The first tick of the new recurrence replaces the pending tick. If the recurrence is unchanged, the pending tick
+    stays, so a program that declares its schedules at every start does not delay their intervals.
 
     Raises:
         ConfigurationError: it would never tick.
@@ -224,11 +224,11 @@ def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> Sch
     text = msgspec.json.encode(wanted).decode()
     if known is not None and known.definition == text:
         return None
-    if known is not None and before is not None and before.rhythm == wanted.rhythm:
+    if known is not None and before is not None and before.recurrence == wanted.recurrence:
         return ScheduleChange(name, known.version, Planned(name, text, known.next_at, known.last_at, _new_version()))
-    next_at = wanted.rhythm.first(found.now)
+    next_at = wanted.recurrence.first(found.now)
     if next_at is None:
-        raise ConfigurationError(f"schedule {name!r} would never tick: {wanted.rhythm}")
+        raise ConfigurationError(f"schedule {name!r} would never tick: {wanted.recurrence}")
     if known is None:
         return ScheduleChange(name, None, Planned(name, text, next_at, None, _new_version()))
     return ScheduleChange(name, known.version, Planned(name, text, next_at, known.last_at, _new_version()))
@@ -238,7 +238,7 @@ def _declare_paused(
     known: Planned, before: ScheduleDefinition, wanted: ScheduleDefinition, now: datetime
 ) -> ScheduleChange | None:
     """Return the change of a paused schedule, which stays paused: programs declare their schedules at every start."""
-    pending = before.pending if before.rhythm == wanted.rhythm else wanted.rhythm.first(now)
+    pending = before.pending if before.recurrence == wanted.recurrence else wanted.recurrence.first(now)
     after = msgspec.structs.replace(wanted, paused=True, pending=pending)
     return None if after == before else _changed(known, after, None)
 
@@ -268,7 +268,7 @@ def resume(name: str, found: SchedulesFound) -> ScheduleChange | None:
         return None
     next_at = wanted.pending
     if next_at is not None and next_at < found.now:
-        next_at = wanted.rhythm.after(found.now - MICROSECOND, next_at)
+        next_at = wanted.recurrence.after(found.now - MICROSECOND, next_at)
     return _changed(known, msgspec.structs.replace(wanted, paused=False, pending=None), next_at)
 
 
@@ -309,7 +309,7 @@ def tick(known: Planned, now: datetime) -> ScheduleChange:
     wanted = _read(known)
     if known.next_at is None:
         raise AssertionError(f"schedule {known.name} is not due")
-    ticks, next_at = due_ticks(wanted.rhythm, known.next_at, now, wanted.missed, wanted.grace)
+    ticks, next_at = due_ticks(wanted.recurrence, known.next_at, now, wanted.missed, wanted.grace)
     last_at = ticks[-1] if ticks else known.last_at
     past = (*(PastTick(at, now) for at in reversed(ticks)), *wanted.past)[:KEPT_TICKS]
     text = msgspec.json.encode(msgspec.structs.replace(wanted, past=past)).decode()
@@ -318,7 +318,7 @@ def tick(known: Planned, now: datetime) -> ScheduleChange:
 
 
 def due_ticks(
-    rhythm: Rhythm, tick: datetime, now: datetime, missed: Missed, grace: timedelta, most: int = MOST_AT_ONCE
+    recurrence: Recurrence, tick: datetime, now: datetime, missed: Missed, grace: timedelta, most: int = MOST_AT_ONCE
 ) -> tuple[list[datetime], datetime | None]:
     """Return the ticks to push now, and the next tick to wait for, given the tick that was waited for.
 
@@ -329,11 +329,11 @@ def due_ticks(
     last_missed = now - grace - MICROSECOND
     if tick <= last_missed and missed != "all":
         if missed == "once":
-            ticks.append(rhythm.latest(tick, last_missed))
-        next_at = rhythm.after(last_missed, tick)
+            ticks.append(recurrence.latest(tick, last_missed))
+        next_at = recurrence.after(last_missed, tick)
     while next_at is not None and next_at <= now and len(ticks) < most:
         ticks.append(next_at)
-        next_at = rhythm.after(next_at, next_at)
+        next_at = recurrence.after(next_at, next_at)
     return ticks, next_at
 
 
@@ -351,11 +351,11 @@ def shown(known: Planned, reader: PayloadReader = PLAIN) -> Schedule:
         headers=codec.decode_headers(wanted.headers),
         group=wanted.group,
         priority=wanted.priority,
-        cron=wanted.rhythm.cron,
-        every=wanted.rhythm.every,
-        daily=wanted.rhythm.daily,
-        zone=wanted.rhythm.zone,
-        start=wanted.rhythm.start,
+        cron=wanted.recurrence.cron,
+        every=wanted.recurrence.every,
+        daily=wanted.recurrence.daily,
+        zone=wanted.recurrence.zone,
+        start=wanted.recurrence.start,
         missed=wanted.missed,
         grace=wanted.grace,
         next_at=known.next_at,
@@ -382,10 +382,10 @@ def _read(known: Planned) -> ScheduleDefinition:
             "upgrade duerow, declare the schedule again, or remove it"
         ) from error
     # A zone that was valid where the schedule was declared may be missing here: time zones come with the host.
-    if wanted.rhythm.zone is not None:
-        check_zone(wanted.rhythm.zone)
-    if wanted.rhythm.cron is not None:
-        check_cron(wanted.rhythm.cron)
+    if wanted.recurrence.zone is not None:
+        check_zone(wanted.recurrence.zone)
+    if wanted.recurrence.cron is not None:
+        check_cron(wanted.recurrence.cron)
     return wanted
 
 

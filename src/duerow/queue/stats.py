@@ -49,7 +49,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """How long something took at most in 50 %, 95 % and 99 % of cases; accurate to 6 %."""
+    """How long something took at most in 50%, 95% and 99% of cases; accurate to 6%."""
 
     p50: timedelta
     p95: timedelta
@@ -99,14 +99,14 @@ class Stats(msgspec.Struct, frozen=True):
 
 
 class Minute(msgspec.Struct, frozen=True):
-    """What was done on a queue in one minute.
+    """The work done on a queue in one minute.
 
     Attributes:
         start: when the minute began.
         ended: how many turns ended in it, by outcome.
-        waiting: how many of the messages that were handed out had been due for how long: the number of messages by the
-            shortest time of their bucket, in seconds. A bucket is a ninth to an eighth as wide as its times are long.
-        handling: the same for how long workers' handlers took.
+        waiting: a histogram of how long messages had been due when they were handed out: the number of messages by the
+            lower bound of their bucket, in seconds. A bucket's width is an eighth to a ninth of its bound.
+        handling: a histogram of how long workers' handlers took.
         waiting_time, handling_time: the percentiles of these; None: there were none.
         processes: how many turns each process ended, by its host and process id.
     """
@@ -127,7 +127,7 @@ class Reason(msgspec.Struct, frozen=True):
         code: a word for programs.
         text: a sentence for people.
         until: when the reason ends by itself, if it does and the time is known.
-        by: the id of the message that is in the way, or the consumer that has this one.
+        by: the id of the message that blocks it, or the consumer that holds it.
     """
 
     code: Code

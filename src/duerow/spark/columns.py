@@ -107,9 +107,9 @@ def check_schema(columns: dict[str, DataType], given: StructType) -> None:
             )
 
 
-def needed(names: Sequence[str], past: bool) -> tuple[str, ...]:
+def needed(names: Sequence[str], turns: bool) -> tuple[str, ...]:
     """Return what to read of a store for these columns: also what says where to go on, and what a payload is."""
-    place = ("id", "token") if past else ("id",)
+    place = ("id", "token") if turns else ("id",)
     kind = ("kind", "queue", "key", "headers") if "payload" in names else ()
     return tuple(dict.fromkeys((*place, *kind, *names)))
 

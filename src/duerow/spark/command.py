@@ -21,7 +21,7 @@ from duerow.cli.worker import LEFT, log_to_stderr
 from duerow.errors import DuerowError
 from duerow.spark.options import url_of
 from duerow.spark.report import Line, Report
-from duerow.spark.runner import CHUNK
+from duerow.spark.runner import MESSAGES_PER_CHUNK
 from duerow.spark.runner import run as run_on_spark
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -39,7 +39,9 @@ def run(
         typer.Option(metavar="FILE", help="Instead of --db: the file with the URL, such as a mounted secret."),
     ] = None,
     until: Until = "empty",
-    chunk: Annotated[int, typer.Option(min=1, help="How many messages a task claims and settles at once.")] = CHUNK,
+    chunk: Annotated[
+        int, typer.Option(min=1, help="How many messages a task claims and settles at once.")
+    ] = MESSAGES_PER_CHUNK,
     parallelism: Annotated[
         int | None,
         typer.Option(min=1, help="How many tasks of a station run at once; default: as many as Spark can run."),

@@ -88,13 +88,13 @@ class Pages:
 
     def _end_of(self, page: Table) -> tuple[int, int]:
         """Return where the next page starts."""
-        return page.column("id")[-1].as_py(), page.column("token")[-1].as_py() if self.query.past else ALL_IDS
+        return page.column("id")[-1].as_py(), page.column("token")[-1].as_py() if self.query.turns else ALL_IDS
 
     def _by_values(self, after: tuple[int, int], last: int, limit: int) -> Table:
         """Read a page through the store; see `duerow.store.ReadPage`."""
         database, page = self.reach.database, replace(self.query, after=after, last=last, limit=limit)
         records = database.run(lambda: database.store.bulk.scan(page))
-        return of_records(records, self.names, TURN if self.query.past else MESSAGE)
+        return of_records(records, self.names, TURN if self.query.turns else MESSAGE)
 
 
 def pages_of(reach: Reach, database: Database, query: Scan, names: Sequence[str]) -> Pages:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from duerow.sync.queue import Queue
 
-CHUNK: Final = 5_000
+MESSAGES_PER_READ: Final = 5_000
 """The most messages that are read at once."""
 
 SCHEMA: Final = (
@@ -104,7 +104,7 @@ class BatchReader:
         self._station, self._max_hops = station, max_hops
         self._queue: Queue[Any] = station.queue(database)
         self._payloads = Payloads(station.name, None, database.encryption)
-        self._settler = TaskSettler(station, database, CHUNK)
+        self._settler = TaskSettler(station, database, MESSAGES_PER_READ)
         of: Any = station.payload
         self._declared: Declared[Any] | None = None if of is None else Declared(of, station.upgrades)
         given = station.schema is not None
@@ -116,10 +116,12 @@ class BatchReader:
         """Yield the messages with ids from `first` to `last` that the claim still holds, as columns of SCHEMA."""
         while first <= last:
             start = first
-            records = self._settler.patiently(partial(self._queue.bulk.leased_range, claim, start, last, CHUNK))
+            records = self._settler.patiently(
+                partial(self._queue.bulk.leased_range, claim, start, last, MESSAGES_PER_READ)
+            )
             if records:
                 yield self._columns(records)
-            if len(records) < CHUNK:
+            if len(records) < MESSAGES_PER_READ:
                 return
             first = records[-1].id + 1
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 PUSHED: Final = ("payload", "key", "due", "headers", "group", "priority", "queue")
 """The columns of messages to be pushed."""
 
-CHUNK: Final = 5_000
-"""Rows that are turned into entries, and pushed by one statement, at a time."""
+ROWS_PER_WRITE: Final = 5_000
+"""The most rows that are pushed or settled by one statement."""
 
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 _SCALARS: Final = (StringType, BooleanType, *_WHOLE, FloatType, DoubleType, NullType)
@@ -161,8 +161,8 @@ class Rows:
             InvalidMessage: a row cannot be pushed; the message names the row.
         """
         for batch in batches:
-            for start in range(0, batch.num_rows, CHUNK):
-                yield self._entries(batch.slice(start, CHUNK))
+            for start in range(0, batch.num_rows, ROWS_PER_WRITE):
+                yield self._entries(batch.slice(start, ROWS_PER_WRITE))
 
     def values(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch, with payloads and headers as Python values."""

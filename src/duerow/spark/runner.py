@@ -37,7 +37,7 @@ from duerow.worker.run import Until, check_count, check_until
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CHUNK: Final = 2_000
+MESSAGES_PER_CHUNK: Final = 2_000
 """The most messages that a task claims, handles and settles at once."""
 
 LOG: Final = logging.getLogger("duerow.spark")
@@ -51,7 +51,7 @@ def run(
     spark: SparkSession | None = None,
     until: Until = "empty",
     *,
-    chunk: int = CHUNK,
+    chunk: int = MESSAGES_PER_CHUNK,
     parallelism: int | None = None,
     stop: threading.Event | None = None,
     rehome: Mapping[str, str] | None = None,
@@ -102,7 +102,7 @@ def step(
     url: str | None = None,
     spark: SparkSession | None = None,
     *,
-    chunk: int = CHUNK,
+    chunk: int = MESSAGES_PER_CHUNK,
     parallelism: int | None = None,
     urlenv: str | None = None,
     urlfile: str | None = None,

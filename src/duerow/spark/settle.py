@@ -31,7 +31,7 @@ from duerow.settlement import DONE, Move, Settlement
 from duerow.spark.columns import MESSAGE, header_text
 from duerow.spark.conflict_retry import outlast
 from duerow.spark.options import Reach, SourceOptions
-from duerow.spark.rows import CHUNK, Rows, check_types, read_text
+from duerow.spark.rows import ROWS_PER_WRITE, Rows, check_types, read_text
 from duerow.store import Query, Record
 from duerow.sync.database import Database
 
@@ -92,8 +92,8 @@ class SettleJob:
         quiet = is_quiet(database.encryption)
         for name, some in _by_queue(found, self.queue).items():
             queue = database.as_defined(name)
-            for start in range(0, len(some), CHUNK):
-                chunk = {row["id"]: row for row in some[start : start + CHUNK]}
+            for start in range(0, len(some), ROWS_PER_WRITE):
+                chunk = {row["id"]: row for row in some[start : start + ROWS_PER_WRITE]}
                 pairs = [*self._pairs(database, name, chunk)]
                 lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():

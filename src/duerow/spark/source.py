@@ -71,16 +71,16 @@ def query_of(options: SourceOptions) -> Scan:
         ConfigurationError: an option is invalid.
     """
     table = options.one_of("table", TABLES)
-    past = table == "history"
+    turns = table == "history"
     terms: list[Condition] = []
     if (key := options.text("key")) is not None:
         terms.append(Compare(("key",), "=", key))
     if (due_before := options.moment("due_before")) is not None:
         terms.append(Compare(("due_at",), "<", due_before))
     if (where := options.text("where")) is not None:
-        terms.append(as_condition(where, "turn" if past else "message"))
-    statuses = None if past else LIVE if table == "live" else ("dead",)
-    return Scan(past, options.queues(), statuses, every(*terms) if terms else None)
+        terms.append(as_condition(where, "turn" if turns else "message"))
+    statuses = None if turns else LIVE if table == "live" else ("dead",)
+    return Scan(turns, options.queues(), statuses, every(*terms) if terms else None)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class SourceReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         asked = SourceOptions(options, KNOWN)
         self._query, self._reach = query_of(asked), asked.reach()
-        check_schema(TURN if self._query.past else MESSAGE, schema)
+        check_schema(TURN if self._query.turns else MESSAGE, schema)
         self._schema = schema
         self._limit, self._partitions = asked.number("limit"), asked.number("partitions")
         self._as_kept = asked.one_of("encrypted", ("open", "keep")) == "keep"
@@ -121,7 +121,7 @@ class SourceReader(DataSourceReader):
         """Return partitions, each with ranges from all parts of the ids."""
         with self._reach.planning() as database:
             ends = ends_of(database, self._query)
-            pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.past))
+            pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.turns))
         keep_what_is_imported()
         hands = [[]] if ends is None else dealt(*ends, 1 if self._limit else self._partitions)
         return [SourcePart(pages, ranges) for ranges in hands]

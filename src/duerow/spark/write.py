@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("duerow.spark")
 
-CHUNK: Final = 2_000
-"""The turns that end, or the messages that are staged, in one transaction."""
+ROWS_PER_TRANSACTION: Final = 2_000
+"""The most turns that end, or messages that are staged, in one transaction."""
 
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
 """The columns of a result before it is written: the fields of `Row`, in this order."""
@@ -213,7 +213,7 @@ class BatchWriter:
     def __init__(self, station: Frame, database: Database, targets: Mapping[str, Any], max_hops: int) -> None:
         self.station, self._database, self._max_hops = station, database, max_hops
         self._queue: Queue[Any] = station.queue(database)
-        self._settler = TaskSettler(station, database, CHUNK)
+        self._settler = TaskSettler(station, database, ROWS_PER_TRANSACTION)
         self._payloads = Payloads(station.name, sealing=database.encryption)
         self._targets = {queue: None if of is None else WriteTarget(of) for queue, of in targets.items()}
 
@@ -230,8 +230,8 @@ class BatchWriter:
         written = Written(ids=list(found))
         each = list(found.values())
         encode = self._encoder(writing)
-        for start in range(0, len(each), CHUNK):
-            chunk = each[start : start + CHUNK]
+        for start in range(0, len(each), ROWS_PER_TRANSACTION):
+            chunk = each[start : start + ROWS_PER_TRANSACTION]
             if others := self._pass_on(chunk, tokens, encode, written.tally):
                 self._end(others, tokens, encode, written.tally)
         self._settler.write_counts()
@@ -359,7 +359,7 @@ class BatchWriter:
                     continue
                 if row.id is not None:
                     written.ids.append(row.id)
-                if len(entries) == CHUNK:
+                if len(entries) == ROWS_PER_TRANSACTION:
                     self._stage(writing.batch, written, entries)
                     entries = []
         except BadRow as problem:

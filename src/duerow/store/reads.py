@@ -120,7 +120,7 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
     """Which messages or finished turns to read when there are very many; all conditions that are given must hold.
 
     Attributes:
-        past: turns instead of messages.
+        turns: whether to read turns instead of messages.
         queues: only of these queues; None: of all.
         statuses: only messages with one of these statuses.
         where: only those for which this condition holds.
@@ -130,7 +130,7 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
         limit: the most to read.
     """
 
-    past: bool = False
+    turns: bool = False
     queues: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] | None = None
     where: Condition | None = None

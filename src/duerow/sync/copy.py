@@ -379,7 +379,7 @@ class _CopyRun(CopyChecks):
         """Yield turns in order of id and token, page by page."""
         where = route.which("turn", more)
         while True:
-            query = Scan(past=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
+            query = Scan(turns=True, queues=(route.queue,), where=where, after=after, last=last, limit=TURNS)
             page: list[HistoryRow] = self._scan(query)
             if page:
                 yield page

@@ -108,10 +108,10 @@ class CopyChecks:
         if (yield from self.target.store.bulk.receive([Arrival(beginning, None)])) != ["before"]:
             raise _NotBegun
 
-    def _some(self, route: Route, past: bool, more: str | None = None) -> list[Record | HistoryRow]:
+    def _some(self, route: Route, turns: bool, more: str | None = None) -> list[Record | HistoryRow]:
         """Return the first message, or turn, of a route."""
-        where = route.which("turn" if past else "message", more)
-        return self._scan(Scan(past=past, queues=(route.queue,), where=where, limit=1))
+        where = route.which("turn" if turns else "message", more)
+        return self._scan(Scan(turns=turns, queues=(route.queue,), where=where, limit=1))
 
     def _scan(self, query: Scan) -> list[Any]:
         """Return the messages, or turns, that a scan of the source finds."""

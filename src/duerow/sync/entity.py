@@ -43,8 +43,8 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         on_done: what to do with a row that is done: "keep" leaves it with the status `done`, "delete" deletes it, and
             a function is called with it and a session, in the transaction that marks it as done.
         permits: a duerow database in which workers with `singleton` or `cluster_concurrency` keep their permits, and
-            `limit` what workers may do at most.
-        clock: tells the time instead of the database; for tests.
+            `limit` keeps its limits.
+        clock: replaces the database's clock, for tests.
         read_timeout: how long `find`, `count` or `stats` may take before it raises QueryTimeout; None: no limit.
 
     Attributes:
@@ -120,11 +120,11 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
 
     @property
     def keeps_limits(self) -> bool:
-        """Whether `limit` has a place to keep limits: whether it was made with `permits`."""
+        """Whether `limit` has a place to keep limits, that is, whether the queue was made with `permits`."""
         return self.worker_queue.permits is not None
 
     def limits(self) -> RunLimits:
-        """Return what workers of this queue may do at most, as `limit` has set it."""
+        """Return the limits that `limit` has set for the queue's workers."""
         return self.worker_queue.limits()
 
     def limit(
@@ -134,7 +134,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         cluster_concurrency: int | None = None,
         rate: Rate | None = None,
     ) -> RunLimits:
-        """Limit what workers of this queue do, those that run as well; see Queue.limit.
+        """Limit what workers of this queue do, including running ones; see Queue.limit.
 
         Raises:
             ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate), or the queue was made

@@ -98,7 +98,7 @@ class EntityWorkerQueue(Queue):
         super().__init__(database, rows.name, lease, retry)
         self._rows, self.permits = rows, permits
 
-    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityWorkerQueue:
+    def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityWorkerQueue:
         """Return another handle with this lease and retry policy; None: the same as here."""
         return EntityWorkerQueue(
             self._rows,

@@ -24,7 +24,7 @@ class Pops(Reservations[P]):
 
         Args:
             timeout: wait up to this long for a message to become due.
-            within: the caller's open transaction; the message is gone if it commits and back if it does not, so
+            within: the caller's open transaction. If it commits, the message is gone; if not, the message is back. So
                 effects in the same database happen exactly once.
         """
         if timeout is not None and within is not None:

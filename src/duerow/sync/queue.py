@@ -60,7 +60,7 @@ class Queue(
     database: Any  # a Database; this type is left open, since a database makes queues
     locked_while_handled = False
 
-    def on_terms(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
+    def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue with this lease and retry policy; None: the same as here."""
         return Queue(
             self.database,
@@ -79,7 +79,8 @@ class Queue(
     def of_any_kind(self) -> Queue[Any]:
         """Return another handle of this queue that takes messages of every kind, declared types as plain JSON.
 
-        For programs that know no types, such as those of other languages; `Message.kind` names the type.
+        This is for programs that do not know the types, such as programs in other languages; `Message.kind` names the
+        type.
         """
         queue: Queue[Any] = Queue(
             self.database,

@@ -40,7 +40,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
     ) -> list[Reservation[P]]:
-        """Reserve up to n due messages for this consumer until now + lease, oldest first; never one for two consumers.
+        """Reserve up to n due messages for this consumer until now + lease, oldest first; no message goes to two.
 
         A message is buried instead if it cannot be decoded, or if the lease of its last allowed attempt ran out. A
         message of a kind that this handle does not know is left unchanged for consumers that know it. A message whose
@@ -49,11 +49,11 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         Args:
             n: the most to reserve.
             lease: how long; default: the queue's lease.
-            consumer: who takes them, as host:pid:worker/claim; default: a new claim of this process.
+            consumer: the consumer that takes them, as host:pid:worker/claim; default: a new claim of this process.
             within: refused.
 
         Raises:
-            NotSupported: `within` was given; a lease that no other consumer can see would be no lease.
+            NotSupported: `within` was given; a lease that no other consumer can see would protect nothing.
         """
         if within is not None:
             raise NotSupported("reserve(within=…) would take a lease that no one else can see; use pop(within=…)")
@@ -136,7 +136,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         """Reserve the next due message for the duration of a block: `with queue.reserving() as message:`.
 
         The end of the block commits it. An exception rolls it back by the queue's policy and is raised again (`Retry`
-        and `Bury` end the turn as they say and are not raised again). The message is None when nothing is due.
+        and `Bury` end the turn accordingly and are not raised again). The message is None when nothing is due.
         """
         reservation = self.reserve(lease=lease)
         if reservation is None:

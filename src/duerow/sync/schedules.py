@@ -15,7 +15,7 @@ from duerow.message import Pushed, Scalar, check_queue_name
 from duerow.payload import codec
 from duerow.payload.encoding import Payloads
 from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.rhythm import Daily, rhythm_of
+from duerow.queue.recurrence import Daily, recurrence_of
 from duerow.queue.schedule import (
     GRACE,
     Maintained,
@@ -90,11 +90,11 @@ class Schedules(Executor):
                 bounds.
         """
         called = check_schedule_name(name)
-        rhythm = rhythm_of(cron, every, daily, zone, start)
+        recurrence = recurrence_of(cron, every, daily, zone, start)
         # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
         encoded = self._payloads.elsewhere.encode(payload)
         encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
-        wanted = definition(queue, encoded, headers, group, priority, rhythm, missed, grace)
+        wanted = definition(queue, encoded, headers, group, priority, recurrence, missed, grace)
         while True:
             found = self._find_schedule(called)
             change = declare(called, wanted, found)
@@ -119,9 +119,9 @@ class Schedules(Executor):
                 return True
 
     def pause_schedule(self, name: str) -> bool:
-        """Let a schedule tick no more until it is resumed; return whether it was not paused before.
+        """Stop the ticks of a schedule until it is resumed; return whether it was not paused before.
 
-        It stays paused if a program declares it again.
+        It stays paused even if a program declares it again.
 
         Raises:
             UnknownName: there is no such schedule.
@@ -137,7 +137,7 @@ class Schedules(Executor):
         return self._change_schedule(name, resume)
 
     def push_scheduled(self, name: str) -> Pushed:
-        """Push the message of a schedule now, besides its ticks; it has the header `schedule`, and no `tick`.
+        """Push the message of a schedule now, in addition to its ticks; it has the header `schedule`, but no `tick`.
 
         Raises:
             UnknownName: there is no such schedule.

@@ -39,8 +39,8 @@ class TaskPusher(Generic[P, C, R]):
             options: by name: key, due, delay, headers, group, priority, on_duplicate, within; as for `Queue.push`.
 
         Raises:
-            ConfigurationError: there is no such option; or it is `on_duplicate`, and the task has a window.
-            InvalidMessage: one is out of bounds.
+            ConfigurationError: an option does not exist, or is `on_duplicate` although the task has a window.
+            InvalidMessage: an option is out of bounds.
         """
         window = self._definition.window
         if window is not None and "on_duplicate" in options:
@@ -55,7 +55,7 @@ class TaskPusher(Generic[P, C, R]):
         return self.options(due=due)
 
     def after(self, delay: timedelta) -> TaskPusher[P, C, R]:
-        """Return the same task, to be run so long from now: `send.after(timedelta(minutes=5)).push(…)`."""
+        """Return the same task, to be run this long from now: `send.after(timedelta(minutes=5)).push(…)`."""
         return self.options(delay=delay)
 
     def within(self, transaction: Any) -> TaskPusher[P, C, R]:
@@ -67,7 +67,7 @@ class TaskPusher(Generic[P, C, R]):
 
         Raises:
             ConfigurationError: the function does not take these arguments.
-            CodecError: an argument is not of its type, or JSON cannot carry it.
+            CodecError: an argument is of the wrong type, or JSON cannot represent it.
         """
         task, options = self._definition, self._options
         arguments = task.parameters.bind(args, named)
@@ -83,7 +83,7 @@ class TaskPusher(Generic[P, C, R]):
         )
 
     def push(self, *args: P.args, **named: P.kwargs) -> TaskHandle[R]:
-        """Have the function called later, with these arguments.
+        """Push a call of the function with these arguments; return its handle.
 
         Raises:
             ConfigurationError, CodecError: as in `draft`.
@@ -95,7 +95,7 @@ class TaskPusher(Generic[P, C, R]):
         """Push many calls in one transaction; return a handle for each, in the order given.
 
         Args:
-            drafts: what `draft` of this task returned.
+            drafts: the calls, each made by this task's `draft`.
         """
         given = list(drafts)
         for draft in given:
@@ -141,7 +141,7 @@ class TaskPusher(Generic[P, C, R]):
 
 
 class Task(TaskPusher[P, C, R]):
-    """A function with a name by which messages call it; made by `Tasks.task`. Calling it calls the function.
+    """A function that messages call by its name; made by `Tasks.task`. Calling it calls the function.
 
     Attributes:
         name: the kind of its messages.
@@ -165,7 +165,7 @@ class Task(TaskPusher[P, C, R]):
     def schedule(
         self, *, name: str | None = None, arguments: Mapping[str, Any] | None = None, **times: Any
     ) -> Schedule:
-        """Have the function called again and again, by a schedule that workers keep.
+        """Have workers call the function regularly, on a schedule.
 
         Declaring it again unchanged has no effect: `cleanup.schedule(cron="0 3 * * *")`.
 
@@ -175,7 +175,7 @@ class Task(TaskPusher[P, C, R]):
             times: cron, every or daily, and zone, start, headers, missed, grace; as for `Database.schedule`.
 
         Raises:
-            ConfigurationError: the function does not take these arguments, or the times are not valid.
+            ConfigurationError: the function does not take these arguments, or the times are invalid.
         """
         draft = self.draft(**(arguments or {}))  # type: ignore[call-arg]
         return self._host.database.schedule(

@@ -1,5 +1,5 @@
 # Generated from ../aio/task_handle.py by tools/generate_sync.py; edit that file instead.
-"""What becomes of a task that was pushed: its status, its result, and how it is cancelled."""
+"""The handle of a pushed task: its status, its result, and how to cancel it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FIRST_POLL: Final = 0.02
 
 
 class TaskHandle(Generic[R]):
-    """A task that was pushed: its message's id, and what becomes of it.
+    """A task that was pushed: it gives the status, the result and the progress, and cancels the task.
 
     Attributes:
         id: the id of its message.
@@ -50,7 +50,7 @@ class TaskHandle(Generic[R]):
         return f"<task {self.task!r}, message {self.id}>"
 
     def state(self) -> TaskState:
-        """Return what is known of it: status, attempts, arguments, result or error, and times."""
+        """Return what is known about it: status, attempts, arguments, result or error, and times."""
         queue = self._host.queue(self._definition.queue)
         found = self._host.database.run(
             lambda: outcome.find(queue.database.store, queue.name, queue.dead_letter, self.id)
@@ -58,23 +58,23 @@ class TaskHandle(Generic[R]):
         return outcome.state(self._definition, self.id, found, queue.payloads)
 
     def status(self) -> TaskStatus:
-        """Return "waiting", "running", "done", "failed", "cancelled", or "unknown": nothing is kept of it."""
+        """Return "waiting", "running", "done", "failed", "cancelled", or "unknown" if nothing is kept of it."""
         return (self.state()).status
 
     def result(self, timeout: timedelta | None = None) -> R:  # noqa: ASYNC109
         """Wait until it has ended, and return what its function returned.
 
-        The database wakes the caller if it can (PostgreSQL, SQLite, MongoDB, memory); elsewhere, the caller looks
-        again after delays that grow to a second.
+        The database wakes the caller if it can (PostgreSQL, SQLite, MongoDB, memory); otherwise this call polls, at
+        intervals that grow to a second.
 
         Args:
-            timeout: how long to wait; None: without limit; `timedelta(0)`: not at all.
+            timeout: how long to wait; None: no limit; `timedelta(0)`: not at all.
 
         Raises:
-            TimedOut: it has not ended.
+            TimedOut: it has not ended in time.
             TaskFailed: it was given up; the error says why.
             TaskCancelled: it was cancelled.
-            ResultMissing: nothing is kept of it, or no longer.
+            ResultMissing: its result was not kept, or is no longer kept.
             ConfigurationError: the task keeps no results.
         """
         if self._definition.results is None:
@@ -94,10 +94,11 @@ class TaskHandle(Generic[R]):
         return value
 
     def cancel(self) -> bool:
-        """Cancel it, also while it runs; return whether it had not ended yet.
+        """Cancel it, even while it runs; return whether it had not ended yet.
 
-        One that waits never runs. One that runs is told at its next heartbeat: `duerow.current().cancelled`, and an
-        async function is cancelled. Whatever it returns then is dropped, and it is not tried again.
+        A waiting task never runs then. A running task is notified at its worker's next heartbeat at the latest:
+        `duerow.current().cancelled` becomes true, and an async function is cancelled. Whatever it returns is ignored,
+        and it is not tried again.
         """
         host, task = self._host, self._definition
         queue = host.queue(task.queue)
@@ -115,7 +116,7 @@ class TaskHandle(Generic[R]):
         return cancelled
 
     def progress(self) -> Progress | None:
-        """Return how far the function is, as it said last by `duerow.current().progress(…)`; None: it said nothing."""
+        """Return the progress that the function last reported by `duerow.current().progress(…)`; None: none."""
         return self._host.queue(self._definition.queue).progress(self.id)
 
     def _ended_within(self, seconds: float | None) -> TaskState:

@@ -1,5 +1,5 @@
 # Generated from ../aio/task_trial.py by tools/generate_sync.py; edit that file instead.
-"""Tasks in the tests of an application: what is pushed is noted, or run at once, and no database is asked."""
+"""Tasks in the tests of an application: calls are recorded, or run at once, without a database."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from duerow.worker.progress import Progress
 
 
 class TaskTrial:
-    """What was pushed while a trial went on; made by `Tasks.trial`.
+    """The calls that were pushed during a trial; made by `Tasks.trial`.
 
     Attributes:
         calls: the calls, in the order in which they were pushed.
-        drafts: the same, as messages, with keys, due times and priorities; and other messages that tasks pushed by how
-            they ended, as in `Commit(then=[…])`.
+        drafts: the same calls as messages, with keys, due times and priorities, and other messages that tasks pushed as
+            they ended, as with `Commit(then=[…])`.
     """
 
     def __init__(self, run: bool) -> None:
@@ -121,7 +121,7 @@ class TrialHandle(TaskHandle[Any]):
     """The handle of a call that was pushed in a trial.
 
     Attributes:
-        known: what became of it.
+        known: its state.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class TrialHandle(TaskHandle[Any]):
         self.known, self._said = known, said
 
     def state(self) -> TaskState:
-        """Return what became of it."""
+        """Return its state."""
         return self.known
 
     def result(self, timeout: object = None) -> Any:  # noqa: ASYNC109 - as of TaskHandle
@@ -145,5 +145,5 @@ class TrialHandle(TaskHandle[Any]):
         return not self.known.ended
 
     def progress(self) -> Progress | None:
-        """Return how far the function was, as it said last; None: it said nothing, or has not run."""
+        """Return the progress that the function last reported; None: it reported none, or has not run."""
         return self._said

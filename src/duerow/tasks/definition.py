@@ -106,7 +106,7 @@ class TaskDefinition:
         try:
             names = {(name or "").split(".")[0].split("[")[0] for _, name, _, _ in Formatter().parse(template)}
         except ValueError as error:
-            raise ConfigurationError(f"{what}={template!r} of task {self.name!r} is no template: {error}") from error
+            raise ConfigurationError(f"{what}={template!r} of task {self.name!r} is not a template: {error}") from error
         if strange := names - {"", *self.parameters.signature.parameters}:
             raise ConfigurationError(
                 f"{what}={template!r} of task {self.name!r} names {', '.join(sorted(strange))}, which its function "
@@ -174,5 +174,7 @@ def _check_name(name: object) -> str:
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise ConfigurationError(f"the name of a task is 1 to {_LONGEST_NAME} printable characters, not {shown(name)}")
     if name in (JSON, BYTES) or name.endswith(SEALED):
-        raise ConfigurationError(f"a task cannot be called {name!r}, which is the kind of other messages; name it anew")
+        raise ConfigurationError(
+            f"a task cannot be called {name!r}, which is the kind of other messages; choose another name"
+        )
     return name

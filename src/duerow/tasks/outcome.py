@@ -32,7 +32,7 @@ _NULL: Final = msgspec.Raw(b"null")
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a task that has ended, as it is stored.
+    """The outcome of a task that has ended, as it is stored.
 
     Attributes:
         task: the task's name.
@@ -41,8 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
         result: an object with the result as `value`, as JSON.
         error: why it failed.
         attempts: how often it was run.
-        worker: who ran it last, as host:pid:worker/claim.
-        created_at: when it was pushed.
+        worker: the worker that ran it last, as host:pid:worker/claim. created_at: when it was pushed.
         started_at: when its last attempt began.
         finished_at: when it ended.
     """
@@ -67,20 +66,20 @@ _decode = msgspec.json.Decoder(Outcome).decode
 
 
 class TaskState(msgspec.Struct, frozen=True):
-    """What is known of a task's message.
+    """What is known about a task.
 
     Attributes:
         id: the message's id.
-        status: "waiting" (also for another attempt), "running", "done", "failed" (given up), "cancelled", or "unknown":
-            nothing is kept of it, or no longer.
+        status: "waiting" (for its first or another attempt), "running", "done", "failed" (given up), "cancelled", or
+            "unknown" (nothing is kept of it, or no longer).
         attempts: how often it was run.
         arguments: the arguments of the call by name; None: unknown.
         value: the result, if its status is "done" and results are kept.
         error: why its last attempt failed, if it did.
-        worker: who runs it, or ran it last, as host:pid:worker/claim; None: not known.
+        worker: the worker that runs it, or ran it last, as host:pid:worker/claim; None: unknown.
         created_at: when it was pushed.
         started_at: when its last attempt began.
-        finished_at: when it ended, as the worker's clock says.
+        finished_at: when it ended, by the worker's clock.
     """
 
     id: int

@@ -38,7 +38,7 @@ def keep_attempt_logs(
     stored encrypted, so is the log.
 
     Args:
-        of: of which attempts: those that fail, or all.
+        of: which attempts keep their log: those that fail, or all.
         lines: how many of an attempt's last lines are kept.
         level: the lowest level of a line; the loggers must allow it too.
         logger: the name of the logger whose lines are kept, with its descendants; default: all.

@@ -110,7 +110,7 @@ class Systemd:
                 datagrams.connect(self._address)
                 datagrams.sendall("\n".join(lines).encode())
         except OSError as error:  # no reason to stop work; if systemd waits for this word, it says so itself
-            LOG.warning("systemd cannot be told how the workers are: %s", error)
+            LOG.warning("cannot report the state of the workers to systemd: %s", error)
 
 
 def systemd_of(environment: Mapping[str, str]) -> Systemd | None:

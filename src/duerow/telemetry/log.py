@@ -15,9 +15,9 @@ class JsonFormatter(logging.Formatter):
     """Formats each record as a JSON object on one line: `time`, `level`, `logger`, `message` and further fields.
 
     Records of duerow's workers have `event`, `queue`, `worker`, and where they apply `message_id`, `message_ids`,
-    `count`, `attempt`, `key`, `cause`, `retry_at`, `schedule` and `trace_id`. Within a span of OpenTelemetry,
-    `trace_id` and `span_id` are added. It formats the records of any logger, and can be named in `logging.config`:
-    `{"formatters": {"json": {"()": "duerow.telemetry.log.JsonFormatter"}}}`.
+    `count`, `attempt`, `key`, `cause`, `retry_at`, `schedule` and `trace_id`. Within an OpenTelemetry span, `trace_id`
+    and `span_id` are added. It formats the records of any logger, and can be named in `logging.config`: `{"formatters":
+    {"json": {"()": "duerow.telemetry.log.JsonFormatter"}}}`.
     """
 
     def format(self, record: logging.LogRecord) -> str:

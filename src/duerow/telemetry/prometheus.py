@@ -45,7 +45,7 @@ class QueueCollector(Collector):
 
     Args:
         database: the database, from `duerow.connect`.
-        most_labels: how many queues have labels of their own; all others are added up as `other`.
+        most_labels: how many queues have their own labels; all others are added up as `other`.
         age: how old a reading may be.
         count_to: the most messages of a queue to count in each state; None: all, however long that takes.
     """
@@ -70,7 +70,7 @@ class QueueCollector(Collector):
             return list(families(found))
 
     def describe(self) -> Iterable[Metric]:
-        """Return the names of the metrics, without asking the database."""
+        """Return the names of the metrics, without reading the database."""
         return list(families({}))
 
 

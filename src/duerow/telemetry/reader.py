@@ -177,7 +177,7 @@ class Reader:
         """Read all queues: a generator that yields what the database is to run."""
         begun = self._clock()
         found: dict[str, QueueReading] = {}
-        known: Sequence[str] = yield lambda: store.operations.queues(past=True)
+        known: Sequence[str] = yield lambda: store.operations.queues(with_empty=True)
         names = [name for name in known if not is_reserved(name)]
         for start in range(0, len(names), AT_ONCE):
             some = names[start : start + AT_ONCE]

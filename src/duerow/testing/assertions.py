@@ -4,7 +4,7 @@
     assert await mail.find() == [like({"to": "ana"}), like({"to": "bo"}, delay=hours(1))]
 
 `like` equals every message that has the values it names, and ignores the other fields. Compare it with any message: in
-lists from `find`, `peek` or `pop_many` of either face, and in what `drain` returned.
+lists from `find`, `peek` or `pop_many` of either API, and in the result of `drain`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A way to a server on which connections can be cut, slowed down and left half-open.
+"""A proxy to a server whose connections can be cut, slowed down and left half-open.
 
 with proxied("127.0.0.1", 5432) as proxy:
     duerow.connect(f"postgresql://app@127.0.0.1:{proxy.port}/shop")
@@ -26,7 +26,7 @@ class Link:
         near: the socket of the client.
         far: the socket of the server.
         delay: how many seconds each piece of data takes on its way.
-        is_deaf: whether nothing is handed on any more, although both sides are still connected.
+        is_deaf: whether nothing is forwarded any more, although both sides are still connected.
     """
 
     near: socket.socket
@@ -35,24 +35,24 @@ class Link:
     is_deaf: bool = False
 
     def cut(self) -> None:
-        """Cut both sides off."""
+        """Close both sides."""
         for side in (self.near, self.far):
             shut(side)
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still there."""
+        """Whether the connection is still open."""
         return self.near.fileno() >= 0 and self.far.fileno() >= 0
 
 
 class Proxy:
-    """Hands on what it is sent; subclasses may read it on the way, in `ask`, `answer` and `pass_on`.
+    """Forwards what it is sent; subclasses may read it on the way, in `ask`, `answer` and `pass_on`.
 
     Args:
-        host, port: of the server.
+        host, port: the server's address.
 
     Attributes:
-        port: where it listens on 127.0.0.1.
+        port: the port on which it listens on 127.0.0.1.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -65,7 +65,7 @@ class Proxy:
 
     @property
     def links(self) -> list[Link]:
-        """The connections that are open."""
+        """The open connections."""
         with self._lock:
             self._links = [link for link in self._links if link.is_open]
             return [*self._links]
@@ -78,25 +78,25 @@ class Proxy:
         return len(links)
 
     def close(self) -> None:
-        """Let nobody in any more, and cut every connection."""
+        """Accept no more connections, and cut all of them."""
         shut(self._listening)  # which also wakes the thread that waits for the next one
         self.cut()
 
     def ask(self, link: Link) -> None:
-        """Hand on what the client sends, until one side is gone."""
+        """Forward what the client sends, until one side is gone."""
         self.hand_on(link, link.near, link.far)
 
     def answer(self, link: Link) -> None:
-        """Hand on what the server sends, until one side is gone."""
+        """Forward what the server sends, until one side is gone."""
         self.hand_on(link, link.far, link.near)
 
     def hand_on(self, link: Link, source: socket.socket, target: socket.socket) -> None:
-        """Hand on what comes from one side, until it is gone."""
+        """Forward what comes from one side, until it is gone."""
         while data := source.recv(CHUNK):
             self.pass_on(link, data, target)
 
     def pass_on(self, link: Link, data: bytes, target: socket.socket) -> None:
-        """Hand one piece of data on, as the state of the connection allows."""
+        """Forward one piece of data, as the state of the connection allows."""
         if link.delay:
             time.sleep(link.delay)
         if not link.is_deaf:
@@ -136,7 +136,7 @@ def shut(side: socket.socket) -> None:
 
 @contextmanager
 def proxied(host: str, port: int) -> Iterator[Proxy]:
-    """A proxy for as long as the block runs."""
+    """Run a proxy for the duration of a block."""
     proxy = Proxy(host, port)
     try:
         yield proxy

@@ -1,4 +1,4 @@
-"""Handle due messages one after the other, in the thread or task of the test: the order is always the same.
+"""Handle due messages one after another, in the thread or task of the test: the order is always the same.
 
     handled = drain({mail: send, bills: bill})                 # until nothing is due
     handled = drain({mail: send}, clock=clock)                 # until nothing is left, including what is due later
@@ -43,7 +43,7 @@ class Handled(msgspec.Struct, frozen=True):
     Attributes:
         message: the message that the handler got.
         settlement: how its turn ended.
-        error: what the handler raised, or why its settlement was refused; None if nothing went wrong.
+        error: the handler's exception, or why its settlement was refused; None if nothing went wrong.
         lost: whether the lease was lost before the turn ended, so that nothing was changed.
     """
 
@@ -82,7 +82,7 @@ def drain(
 
     Raises:
         AssertionError: something is still due after `limit` turns.
-        ConfigurationError: a queue belongs to the other face, or a handler is not a function or is async.
+        ConfigurationError: a queue belongs to the other API, or a handler is not a function or is async.
     """
     checked = _checked(handlers, Queue)
     for queue, handler in checked.items():

@@ -1,4 +1,4 @@
-"""What a database did, written down: `trace_check` replays it against the rules of the protocol.
+"""A record of what a database did: `trace_check` checks it against the rules of the protocol.
 
     trace = Trace()
     record(database, trace)                        # before queues are made from it
@@ -6,7 +6,7 @@
     assert check(trace.events) == []
 
 The library itself has no code for this: the store and the connections of the database are wrapped. Several handles, and
-several processes on one machine, can be recorded: their events have times of one clock that never goes back.
+several processes on one machine, can be recorded: their events have times from one clock that never goes back.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     """One thing that happened to a message.
 
     Attributes:
-        what: `pushed`: it was created; `handed`: reserved; `popped`; `extended`; `settled`, with effect.
-        id, token: the message, and the token that it had then: as a receipt has it.
-        began, ended: before and after which moment it was not and was certainly done, in nanoseconds of the machine.
-        sure: whether its transaction was committed, as far as the caller knows; otherwise it may not have happened.
+        what: `pushed` (created), `handed` (reserved), `popped`, `extended`, or `settled` (with effect).
+        id, token: the message's id, and its token at that time, as in a receipt.
+        began, ended: the times between which it happened, in nanoseconds on the machine's clock.
+        sure: whether the caller knows that its transaction was committed; otherwise it may not have happened.
         queue, group, key: of the message, if it was pushed, handed out or popped.
         at: when it was handed out, by the database's clock.
         until: the end of the lease, if it was handed out or extended.
@@ -72,11 +72,11 @@ class Trace:
     """Events, in memory or in a file.
 
     Args:
-        file: where each event is written as a line of JSON at once, so that what a killed process did stays known;
-            None: they are kept in memory.
+        file: a file to which each event is written at once as a line of JSON, so that the events of a killed process
+            are not lost; None: events are kept in memory.
 
     Attributes:
-        events: what was kept in memory.
+        events: the events in memory.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -94,7 +94,7 @@ class Trace:
 
 
 def read(files: Iterable[Path]) -> list[Event]:
-    """Return the events in files; lines that a killed process has not finished are left out."""
+    """Return the events in files, without lines that a killed process did not finish."""
     events = []
     for file in files:
         for line in file.read_bytes().splitlines():

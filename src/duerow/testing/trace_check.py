@@ -1,8 +1,8 @@
 """The rules of the protocol, as the models in `model/` have them, checked on a recorded trace.
 
-Rules look at one message and its tokens, so that they need no order of what several processes did. Where two messages
-are compared, only what is certain counts: a message was held from after it was handed out until before it was settled.
-What may not have happened breaks no rule.
+Rules look at one message and its tokens, so they do not depend on the order of events in several processes. If two
+messages are compared, only certain facts count: a message was held from after it was handed out until before it was
+settled. Events that may not have happened break no rule.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Span:
 
 
 def check(events: Iterable[Event]) -> list[Violation]:
-    """Return every rule that a trace breaks, with the events that do."""
+    """Return every rule that a trace breaks, with the events that break it."""
     chains = Chains([event for event in events if event.sure and event.token < LARGEST])
     return [Violation(rule, found) for rule, look in RULES.items() for found in look(chains)]
 

@@ -73,8 +73,8 @@ def application(
             under `/shop/api/v1/`; people log in once for all of them.
         users: accounts with passwords and tokens, or the path of a file that `duerow dashboard user` writes.
         proxy: a proxy that logs users in and passes their names in a header.
-        authenticate: a function of the application in which this one is mounted: returns the Viewer of a request, or
-            None. It may be async.
+        authenticate: a function that returns the Viewer who made a request, or None, for mounting this application in
+            your own. It may be async.
         read_only: whether changes are refused for everybody.
         redact: a function of (queue name, payload) that returns what people may see of the payload.
         searchable: with `redact`, the payload fields that conditions may use, by patterns of queue names; default:
@@ -216,7 +216,7 @@ class SeveralApplications:
         await response(scope, receive, send)
 
     async def open(self) -> list[Web]:
-        """Open all databases now, not with the first request; return the windows."""
+        """Open all databases now, not at the first request; return the state of each application."""
         return [await one.open() for one in self.parts.values()]
 
     async def close(self) -> None:

@@ -52,9 +52,9 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
             longer than the worker's timeout, or longer than its grace when the worker was stopped); None while the
             message is the handler's own. After an error, whatever the handler returns changes nothing.
         seconds: how long its handler took; None: it has not begun, or has not ended.
-        said: the progress that its handler last reported; None: nothing.
-        unwritten: whether that is still to be written.
-        log: what its handler has logged, if history is to keep that; see `keep_attempt_logs`.
+        said: the progress that its handler last reported; None: none.
+        unwritten: whether that progress has still to be written.
+        log: the handler's log, if the history keeps it; see `keep_attempt_logs`.
     """
 
     reservation: BareReservation
@@ -82,7 +82,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     def cancelled(self) -> bool:
         """Whether the message has left its queue, as if cancelled: noticed at the next heartbeat at the latest.
 
-        Where the database can tell, a handler that has run for a second notices it at once.
+        If the database can notify its worker, a handler that has run for a second notices it at once.
         """
         return isinstance(self.error, MessageGone)
 

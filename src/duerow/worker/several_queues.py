@@ -66,7 +66,7 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
     for queue in given:
         if isinstance(queue, Entities):
             raise ConfigurationError(
-                f"{shown(queue)} is of rows of a table: a worker takes one such alone, not in a list; make a worker "
+                f"{shown(queue)} holds rows of a table: a worker takes only one such queue, not a list; make a worker "
                 "for each, in a thread or a process of its own"
             )
         if not isinstance(queue, kind):

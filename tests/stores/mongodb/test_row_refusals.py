@@ -28,7 +28,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> Refuse:
                 for change in changes:
                     chosen = change["q"].get("_id")
                     if bad in (chosen["$in"] if isinstance(chosen, dict) else [chosen]):
-                        raise StoreRefused("MongoDB refused a command of duerow's (code 17419)", of_row=True)
+                        raise StoreRefused("MongoDB refused one of duerow's commands (code 17419)", of_row=True)
                 return real(collection, changes, *more, **named)
 
             monkeypatch.setattr(commands, name, update)

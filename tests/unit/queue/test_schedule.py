@@ -1,4 +1,4 @@
-"""When a rhythm ticks, compared with a second way to find it out."""
+"""When a recurrence ticks, compared with a second way to find it out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from duerow.queue.rhythm import Rhythm, rhythm_of
+from duerow.queue.recurrence import Recurrence, recurrence_of
 from duerow.queue.schedule import due_ticks
 
 ZONES = ["UTC", "Europe/Zagreb", "America/New_York", "Australia/Lord_Howe", "America/Asuncion", "Asia/Tokyo"]
@@ -61,20 +61,20 @@ def test_times_of_the_day_tick_when_a_clock_on_the_wall_first_shows_them(
 ) -> None:
     fields = (",".join(map(str, sorted(values))) for values in (minutes, hours, weekdays))
     minute, hour, weekday = fields
-    rhythm = rhythm_of(cron=f"{minute} {hour} * * {weekday}", zone=zone)
+    recurrence = recurrence_of(cron=f"{minute} {hour} * * {weekday}", zone=zone)
     ticks = by_hand(minutes, hours, weekdays, ZoneInfo(zone), moment.date() - timedelta(days=3))
     expected = list(islice((tick for tick in ticks if tick > moment), 5))
-    first = rhythm.after(moment, moment)
+    first = recurrence.after(moment, moment)
     assert first is not None
-    assert list(islice(rhythm.following(first), 5)) == expected
+    assert list(islice(recurrence.following(first), 5)) == expected
 
 
 @given(moments, st.sampled_from(ZONES), some_minutes)
 def test_what_ticks_every_hour_ticks_whenever_a_clock_shows_one_of_its_minutes(
     moment: datetime, zone: str, minutes: set[int]
 ) -> None:
-    rhythm = rhythm_of(cron=f"{','.join(map(str, minutes))} * * * *", zone=zone)
-    tick = rhythm.after(moment, moment)
+    recurrence = recurrence_of(cron=f"{','.join(map(str, minutes))} * * * *", zone=zone)
+    tick = recurrence.after(moment, moment)
     looked_at = moment.replace(second=0, microsecond=0) + MINUTE
     while shown(looked_at, ZoneInfo(zone)).minute not in minutes:
         looked_at += MINUTE
@@ -94,7 +94,7 @@ def test_what_ticks_every_hour_ticks_whenever_a_clock_shows_one_of_its_minutes(
 def test_two_ways_to_write_the_same_times_tick_alike(star: str, plain: str, day: date) -> None:
     start = datetime.combine(day, time(), ZoneInfo("Europe/Zagreb")).astimezone(UTC)
     ticks = [
-        rhythm_of(cron=cron, zone="Europe/Zagreb").between(start, start, start + timedelta(days=1))
+        recurrence_of(cron=cron, zone="Europe/Zagreb").between(start, start, start + timedelta(days=1))
         for cron in (star, plain)
     ]
     assert list(ticks[0]) == list(ticks[1])
@@ -105,8 +105,8 @@ intervals = st.timedeltas(timedelta(seconds=1), timedelta(days=3))
 
 @given(intervals, st.timedeltas(timedelta(0), timedelta(days=30)))
 def test_the_latest_tick_of_an_interval_is_followed_by_one_that_is_later(every: timedelta, passed: timedelta) -> None:
-    rhythm, tick = Rhythm(every=every), datetime(2026, 1, 1, tzinfo=UTC)
-    latest, after = rhythm.latest(tick, tick + passed), rhythm.after(tick + passed, tick)
+    recurrence, tick = Recurrence(every=every), datetime(2026, 1, 1, tzinfo=UTC)
+    latest, after = recurrence.latest(tick, tick + passed), recurrence.after(tick + passed, tick)
     assert after is not None
     assert latest <= tick + passed < after
     assert after - latest == every
@@ -118,22 +118,22 @@ def test_the_latest_tick_of_a_clock_is_followed_by_one_that_is_later(
     moment: datetime, zone: str, minutes: set[int], hours: set[int], passed: timedelta
 ) -> None:
     minute, hour = (",".join(map(str, values)) for values in (minutes, hours))
-    rhythm = rhythm_of(cron=f"{minute} {hour} * * *", zone=zone)
-    tick = rhythm.after(moment, moment)
+    recurrence = recurrence_of(cron=f"{minute} {hour} * * *", zone=zone)
+    tick = recurrence.after(moment, moment)
     assert tick is not None
-    latest, after = rhythm.latest(tick, tick + passed), rhythm.after(tick + passed, tick)
+    latest, after = recurrence.latest(tick, tick + passed), recurrence.after(tick + passed, tick)
     assert after is not None
     assert latest <= tick + passed < after
-    assert rhythm.after(latest, tick) == after
+    assert recurrence.after(latest, tick) == after
 
 
 def test_many_missed_ticks_are_handed_out_a_part_at_a_time() -> None:
-    rhythm, tick = Rhythm(every=timedelta(seconds=1)), datetime(2026, 1, 1, tzinfo=UTC)
+    recurrence, tick = Recurrence(every=timedelta(seconds=1)), datetime(2026, 1, 1, tzinfo=UTC)
     now = tick + timedelta(seconds=9)
     parts: list[list[datetime]] = []
     waited: datetime | None = tick
     while waited is not None and waited <= now:
-        ticks, waited = due_ticks(rhythm, waited, now, "all", timedelta(0), most=4)
+        ticks, waited = due_ticks(recurrence, waited, now, "all", timedelta(0), most=4)
         parts.append(ticks)
     assert [len(part) for part in parts] == [4, 4, 2]
     assert [at for part in parts for at in part] == [tick + timedelta(seconds=count) for count in range(10)]
@@ -142,11 +142,11 @@ def test_many_missed_ticks_are_handed_out_a_part_at_a_time() -> None:
 def test_a_year_of_missed_ticks_is_left_behind_without_counting_them() -> None:
     tick = datetime(2026, 1, 1, tzinfo=UTC)
     now = tick + timedelta(days=365_000)
-    ticks, after = due_ticks(Rhythm(every=timedelta(seconds=1)), tick, now, "once", timedelta(0))
+    ticks, after = due_ticks(Recurrence(every=timedelta(seconds=1)), tick, now, "once", timedelta(0))
     assert (ticks, after) == ([now - timedelta(seconds=1), now], now + timedelta(seconds=1))
 
 
 def test_time_ends_with_the_year_9999() -> None:
     end = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
-    assert rhythm_of(every=timedelta(hours=1)).after(end, end) is None
-    assert rhythm_of(cron="0 0 * * *").after(end, end) is None
+    assert recurrence_of(every=timedelta(hours=1)).after(end, end) is None
+    assert recurrence_of(cron="0 0 * * *").after(end, end) is None

@@ -93,7 +93,7 @@ async def test_a_schedule_is_added_changed_and_removed_by_forms_and_tells_its_pa
         queue = database.queue("reports", history=timedelta(days=1))
         await queue.declare()
         forms = Forms(opened(database), "/schedules")
-        said = {"name": "often", "queue": "reports", "rhythm": "every", "when": "10m", "payload": '{"n": 1}'}
+        said = {"name": "often", "queue": "reports", "recurrence": "every", "when": "10m", "payload": '{"n": 1}'}
         added = await forms.send("/schedules", **said)
         assert added.headers["location"].startswith("/schedules/often")
         for _ in range(2):
@@ -109,7 +109,7 @@ async def test_a_schedule_is_added_changed_and_removed_by_forms_and_tells_its_pa
         refused = await forms.send("/schedules/often", **{**said, "when": "often"})
         assert "an interval is a span" in refused.text
         assert 'value="often"' in refused.text
-        await forms.send("/schedules/often", **{**said, "rhythm": "daily", "when": "08:30", "payload": ""})
+        await forms.send("/schedules/often", **{**said, "recurrence": "daily", "when": "08:30", "payload": ""})
         (changed,) = await database.schedules()
         assert (changed.daily, changed.payload, len(changed.past)) == (("08:30",), {"n": 1}, 2)
         await forms.send("/schedules/often/remove", confirm="oftn")
@@ -125,7 +125,7 @@ async def test_a_schedule_of_bytes_is_not_changed_by_a_form(memory: aio.Database
     await memory.schedule("raw", every=timedelta(hours=1), queue="reports", payload=b"\0")
     forms = Forms(opened(memory), "/schedules")
     assert "no form can write" in (await forms.browser.get("/schedules/raw")).text
-    answer = await forms.send("/schedules/raw", queue="reports", rhythm="every", when="5m", payload="1")
+    answer = await forms.send("/schedules/raw", queue="reports", recurrence="every", when="5m", payload="1")
     assert "no form can write" in answer.text
     assert (await memory.schedules())[0].payload == b"\0"
 

@@ -1,4 +1,4 @@
-"""The queues of a Django project: in its own database, and in its own transactions."""
+"""The queues of a Django project, in its own database and its own transactions."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ APP: Final = "duerow.contrib.django"
 class DjangoDatabase(Database):
     """The queues in a Django database.
 
-    Inside `transaction.atomic()` of that database, whatever is done with its queues is done in that transaction, on
-    Django's own connection: pushed, read, changed and popped. Outside of it, duerow's own connections are used.
+    Inside `transaction.atomic()` of that database, every push, read, change and pop on its queues is part of that
+    transaction, on Django's own connection. Outside it, duerow uses its own connections.
 
     Args:
         alias: the database.
-        configured: what the project says in DUEROW.
+        configured: the project's setting DUEROW.
 
     Attributes:
         alias: the database.
-        prefix: what the names of its tables begin with.
+        prefix: the prefix of its tables' names.
         connections: its connections, duerow's own and Django's.
     """
 
@@ -112,22 +112,22 @@ def _opened(alias: str, configured: DjangoSettings) -> DjangoDatabase:
 
 
 def database(using: str | None = None) -> DjangoDatabase:
-    """Return the queues in a Django database; the same object at each call.
+    """Return the queues in a Django database; each call returns the same object.
 
-    It is not connected to before it is used, so modules may call this where they are imported.
+    It connects only when it is used, so modules may call this at import time.
 
     Args:
         using: the alias of the database; default: what DUEROW says, else `default`.
 
     Raises:
-        ConfigurationError: DUEROW says something that cannot be, or duerow has no store for this database.
+        ConfigurationError: the setting DUEROW is invalid, or duerow has no store for this database.
     """
     configured = django_settings()
     return _opened(configured.database if using is None else using, configured)
 
 
 def databases() -> list[DjangoDatabase]:
-    """Return the Django databases whose queues were asked for, that of DUEROW first."""
+    """Return the Django databases whose queues were requested, that of DUEROW first."""
     configured, first = django_settings(), database()
     with _OPENING:
         return [first, *(one for (_, said), one in _OPENED.items() if said == configured and one is not first)]
@@ -149,12 +149,12 @@ def queue(name: str, *, using: str | None = None, **options: Any) -> Queue[Any]:
 
 
 def url(using: str | None = None) -> str:
-    """Return the URL of a Django database as duerow's other parts take it: `duerow.aio.connect(url())`.
+    """Return the URL of a Django database, as the rest of duerow takes it: `duerow.aio.connect(url())`.
 
     Args:
         using: the alias of the database; default: what DUEROW says, else `default`.
 
     Raises:
-        ConfigurationError: duerow has no store for it, or it is in the memory of one connection.
+        ConfigurationError: duerow has no store for it, or it is an in-memory database of one connection.
     """
     return url_of(django_settings().database if using is None else using)

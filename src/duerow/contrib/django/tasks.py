@@ -65,11 +65,11 @@ class DuerowBackend(BaseTaskBackend):
     OPTIONS may have:
 
     - `DATABASE`: the alias of the database; default: that of DUEROW.
-    - `PREFIX`: what the names of its queues begin with, before Django's name; default: nothing.
+    - `PREFIX`: a prefix for the names of its queues; default: none.
     - `KEEP_RESULTS`: how long results are kept, a timedelta; default: 7 days.
-    - `RETRY`: the delays between attempts, and how many there may be, as `duerow.exponential()`; default: one attempt.
-    - `LEASE`: how long a worker may be silent before somebody else takes its task, a timedelta; default: one minute.
-    - `AT_ONCE`: run each task where it is enqueued, in the same thread and transaction; for tests.
+    - `RETRY`: the delays between attempts and their limit, such as `duerow.exponential()`; default: one attempt.
+    - `LEASE`: how long a worker may be silent before another one takes its task, a timedelta; default: one minute.
+    - `AT_ONCE`: run each task as soon as it is enqueued, in the same thread and transaction; for tests.
     """
 
     supports_defer = True
@@ -83,7 +83,7 @@ class DuerowBackend(BaseTaskBackend):
 
     @property
     def at_once(self) -> bool:
-        """Whether tasks run where they are enqueued."""
+        """Whether tasks run as soon as they are enqueued."""
         return bool(self.options.get("AT_ONCE"))
 
     @property
@@ -92,7 +92,7 @@ class DuerowBackend(BaseTaskBackend):
         return database(self.options.get("DATABASE"))
 
     def queue(self, queue_name: str) -> Queue[Any]:
-        """Return the queue of tasks by its name among the backend's."""
+        """Return one of the backend's queues by its name."""
         queue = self._queues.get(queue_name)
         if queue is None or queue.database is not self.database:
             queue = self._queues[queue_name] = self.database.queue(
@@ -106,7 +106,7 @@ class DuerowBackend(BaseTaskBackend):
     # Enqueue.
 
     def enqueue(self, task: Task, args: Any, kwargs: Any) -> TaskResult:
-        """Push a task; inside `atomic` it is committed or rolled back with everything else there."""
+        """Push a task; inside `atomic` it is committed or rolled back with everything else."""
         self.validate_task(task)
         payload = {
             "task": task.module_path,
@@ -133,10 +133,10 @@ class DuerowBackend(BaseTaskBackend):
     # Results.
 
     def get_result(self, result_id: str) -> TaskResult:
-        """Return what has become of a task.
+        """Return the state and the result of a task.
 
         Raises:
-            TaskResultDoesNotExist: there is no such task, or its result was not kept for so long.
+            TaskResultDoesNotExist: there is no such task, or its result is no longer kept.
         """
         parsed = parsed_id(result_id)
         if parsed is None:
@@ -240,7 +240,7 @@ class DuerowBackend(BaseTaskBackend):
     # Checks.
 
     def check(self, **kwargs: Any) -> list[checks.CheckMessage]:
-        """Return what is wrong with the settings."""
+        """Return the problems with the settings."""
         found: list[checks.CheckMessage] = []
         if "duerow.contrib.django" not in settings.INSTALLED_APPS:
             hint = "Add it, and run manage.py migrate."

@@ -1,7 +1,7 @@
-"""What tests of a Django project need: run what was pushed, or look at it; and queues that begin empty.
+"""Helpers for the tests of a Django project: run or inspect what was pushed, and begin with empty queues.
 
-In a `TestCase` nothing has to be done: what is pushed in a test is in the test's transaction, and gone at its end. Only
-a `TransactionTestCase`, which commits, needs `EmptyQueues`.
+A `TestCase` needs no preparation: messages are pushed in the test's transaction, and are gone when it ends. Only a
+`TransactionTestCase`, which commits, needs `EmptyQueues`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from duerow.testing import Handled, MovableClock, drain
 
 
 def run_handlers(using: str | None = None, *, clock: MovableClock | None = None, raising: bool = True) -> list[Handled]:
-    """Hand what is due to the handlers of its queues, in this thread, until nothing is due; return the turns.
+    """Hand due messages to the handlers of their queues, in this thread, until nothing is due; return the turns.
 
     Handlers, and `duerow.Tasks`, are found as `manage.py runworker` finds them.
 
     Args:
         using: the alias of the database; default: that of DUEROW.
         clock: a clock to move on, if the queues have one.
-        raising: whether to raise what a handler raises.
+        raising: whether to raise a handler's exception.
     """
     apps.get_app_config("duerow").discover()
     queues = database(using)
@@ -67,7 +67,7 @@ def run_tasks(backend: str = "default", *queue_names: str, raising: bool = False
     Args:
         backend: the alias of the backend in TASKS.
         queue_names: the queues; default: those of QUEUES.
-        raising: whether to raise what a task raises.
+        raising: whether to raise a task's exception.
     """
     from duerow.contrib.django.task_results import is_task, result_id
 
@@ -80,7 +80,7 @@ def run_tasks(backend: str = "default", *queue_names: str, raising: bool = False
 
 
 def enqueued_tasks(backend: str = "default", *queue_names: str) -> list[Any]:
-    """Return the results of the tasks that wait, in the order in which they were enqueued."""
+    """Return the results of the waiting tasks, in the order in which they were enqueued."""
     tasks = _backend(backend)
     waiting: list[tuple[Message[Any], str]] = []
     for name in queue_names or sorted(tasks.queues):
@@ -89,7 +89,7 @@ def enqueued_tasks(backend: str = "default", *queue_names: str) -> list[Any]:
 
 
 def empty_queues(using: str | None = None) -> None:
-    """Remove all messages, and whatever else the tables of the queues hold."""
+    """Remove all messages, and everything else in the tables of the queues."""
     queues = database(using)
     store: Any = queues.store
     tables = store.context.tables
@@ -116,7 +116,7 @@ def _is_there(context: Any, table: Any) -> Plan[bool]:
 
 
 class EmptyQueues(TransactionTestCase):
-    """A test that commits, and leaves no messages to the next one."""
+    """A test case whose tests commit, and leave no messages to the next test."""
 
     def _fixture_teardown(self) -> None:
         empty_queues()

@@ -1,4 +1,4 @@
-"""Workers of a Django project: which there are, and how they hold Django's connections."""
+"""The workers of a Django project, and how they use Django's connections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duerow.sync.worker import Worker
 
 
 def django_connections(message: Any, call_next: Callable[[Any], Any]) -> Any:
-    """Treat a message as Django treats a request: with no connection that has broken or is too old. A middleware."""
+    """Middleware that closes broken and old connections around each message, as Django does around a request."""
     reset_queries()
     _close_old_connections()
     try:
@@ -32,7 +32,7 @@ def _close_old_connections() -> None:
 
 
 def project_tasks() -> list[Tasks]:
-    """Return the `duerow.Tasks` at the top level of the modules `queues` and `tasks` of all apps, loaded by now."""
+    """Return the `duerow.Tasks` at the top level of the loaded modules `queues` and `tasks` of all apps."""
     found: dict[int, Tasks] = {}
     for app in apps.get_app_configs():
         for name in ("queues", "tasks"):

@@ -51,10 +51,10 @@ class OperationStore(Protocol):
         """Read a message by id, or a live one by key, and what stands between it and a consumer."""
         ...
 
-    def queues(self, past: bool = False) -> Plan[list[str]]:
+    def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the names of the queues that have messages, in order of name.
 
-        With `past`, also the queues that have no messages but still have turns, keys or counts.
+        With `with_empty`, also the queues that have no messages but still have turns, keys or counts.
         """
         ...
 

@@ -115,7 +115,7 @@ class InspectCall(StoreCall, frozen=True):
 class QueuesCall(StoreCall, frozen=True):
     """As `OperationStore.queues`."""
 
-    past: bool = False
+    with_empty: bool = False
 
 
 class Alteration(ChangedFields, frozen=True, forbid_unknown_fields=True):

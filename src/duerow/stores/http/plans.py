@@ -182,9 +182,9 @@ class HttpOperations(_Part):
         self._requests.seen([] if found is None else [found.record])
         return found
 
-    def queues(self, past: bool = False) -> Plan[list[str]]:
+    def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the queues that the account may see."""
-        return self._ask("operations.queues", calls.QueuesCall(past))
+        return self._ask("operations.queues", calls.QueuesCall(with_empty))
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages."""

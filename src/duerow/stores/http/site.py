@@ -138,7 +138,7 @@ def site_of(target: Any, settings: Settings) -> Site:
         LOG.warning("the token for %s travels unencrypted: use https://", bare, extra={"event": "token-in-clear"})
     make = options.get("client")
     if make is not None and not callable(make):
-        raise ConfigurationError(f"client= is a function that makes a client of httpx's, not {shown(make)}")
+        raise ConfigurationError(f"client= is a function that creates an httpx client, not {shown(make)}")
     timeout = _number(options, "timeout", TIMEOUT, float)
     retries = _number(options, "retries", RETRIES, int)
     if not 0 < timeout <= 86_400:

@@ -1,52 +1,71 @@
-"""Keep the sets of joins, and turn complete sets into messages."""
+"""Keep the sets of joins in memory."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 
 from duerow.errors import DuerowError
-from duerow.store import Closed, End, Joined, Record
-from duerow.store.join_sets import Grown, first_entry, grown, in_order, joined, late_end
+from duerow.store import Closed, End, Entry, Joined, Record
+from duerow.stores import join_sets
+from duerow.stores.join_sets import SetPlace, SetState
 from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import push
-from duerow.stores.records import whole_set
+
+_NO_SET: SetState = (None, None)
 
 
 def join(state: State, now: datetime, record: Record, join: Joined) -> End | DuerowError:
     """Add a message to its set; return how its turn ends, or why it is refused."""
-    place = (join.sets, join.correlation)
-    set_id, closed_until = state.sets.get(place, (None, None))
-    if (late := late_end(join, closed_until, now)) is not None:
-        return late
-    known = None if set_id is None else state.records.get(set_id)
-    if known is not None and known.queue != join.sets:  # an operator moved the set away
-        known = None
-    outcome = grown(join, record, {} if known is None else state.parts.get(known.id, {}))
-    if not isinstance(outcome, Grown):
-        return outcome
-    if known is None:
-        if set_id is not None:
-            state.assign(state.parts, set_id, None)
-        set_id = push(state, now, [first_entry(join)], "ignore")[0].id
-        known = state.records[set_id]
-        state.assign(state.sets, place, (set_id, None))
-    state.assign(state.parts, known.id, outcome.parts)
-    if outcome.complete:
-        _close(state, now, known, join.correlation, join.remembered)
-    return joined(join, record, known.id)
+    sets = _Sets(state, now)
+    outcome = join_sets.join(sets, record, join)
+    sets.forget_expired()
+    return outcome
 
 
 def close(state: State, now: datetime, record: Record, closed: Closed) -> None:
     """Complete a set with the parts that have arrived."""
-    _close(state, now, record, closed.correlation, closed.remember)
+    sets = _Sets(state, now)
+    join_sets.complete(sets, record, closed.correlation, closed.remember)
+    sets.forget_expired()
 
 
-def _close(state: State, now: datetime, record: Record, correlation: str, remember: timedelta | None) -> None:
-    place = (record.queue, correlation)
-    state.put(whole_set(record, correlation, in_order(state.parts.get(record.id, {})), now))
-    state.assign(state.parts, record.id, None)
-    if state.sets.get(place, (None, None))[0] in (record.id, None):
-        state.assign(state.sets, place, (None, now + remember) if remember else None)
-    for known, (set_id, until) in list(state.sets.items()):
-        if set_id is None and until is not None and until <= now:
-            state.assign(state.sets, known, None)
+class _Sets:
+    """The sets of a state; see `JoinSets`."""
+
+    def __init__(self, state: State, now: datetime) -> None:
+        self._state, self.now = state, now
+        self._is_completed = False
+
+    def set_at(self, place: SetPlace) -> SetState:
+        return self._state.sets.get(place, _NO_SET)
+
+    def message(self, id_: int) -> Record | None:
+        return self._state.records.get(id_)
+
+    def parts_of(self, set_id: int) -> Mapping[int, str]:
+        return self._state.parts.get(set_id, {})
+
+    def begin(self, entry: Entry) -> Record:
+        return self._state.records[push(self._state, self.now, [entry], "ignore")[0].id]
+
+    def add(self, place: SetPlace, set_id: int, part_id: int, parts: dict[int, str]) -> None:
+        self._state.assign(self._state.parts, set_id, parts)
+
+    def empty(self, set_id: int) -> None:
+        self._state.assign(self._state.parts, set_id, None)
+
+    def put(self, record: Record) -> None:
+        self._state.put(record)
+        self._is_completed = True
+
+    def change(self, place: SetPlace, state: SetState) -> None:
+        self._state.assign(self._state.sets, place, None if state == _NO_SET else state)
+
+    def forget_expired(self) -> None:
+        """If a set was completed, forget the completed sets that were remembered for long enough."""
+        if not self._is_completed:
+            return
+        for place, (set_id, until) in list(self._state.sets.items()):
+            if set_id is None and until is not None and until <= self.now:
+                self._state.assign(self._state.sets, place, None)

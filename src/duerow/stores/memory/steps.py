@@ -326,10 +326,10 @@ def count(state: State, now: datetime, queue: str) -> dict[str, int]:
     return dict(Counter(one.status for one in state.in_time(state.records.values()) if one.queue == queue))
 
 
-def queues(state: State, now: datetime, past: bool) -> list[str]:
+def queues(state: State, now: datetime, with_empty: bool) -> list[str]:
     """List all known queues, ordered by name."""
     found = {record.queue for record in state.records.values()}
-    if past:
+    if with_empty:
         found |= {turn.queue for turn, _ in state.past.values()} | {queue for queue, _ in state.remembered}
         found |= {queue for queue, *_ in state.counted} | set(state.lifetimes)
     return sorted(found)

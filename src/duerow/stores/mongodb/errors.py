@@ -81,7 +81,7 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
         return ConfigurationError(f"MongoDB's driver cannot work this way: {error}")
     if isinstance(error, pymongo.InvalidOperation):
         return StoreUnavailable(f"MongoDB's client was closed, or its session ended: {error}")
-    return StoreRefused(f"MongoDB's driver refused a command of duerow's: {error}")
+    return StoreRefused(f"MongoDB's driver refused one of duerow's commands: {error}")
 
 
 def overran(error: BaseException, limit: timedelta | None) -> DuerowError | None:
@@ -129,7 +129,7 @@ def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
             f"this MongoDB user lacks a privilege: {said}. duerow needs readWrite on its database, and createIndex "
             "and createCollection there to migrate"
         )
-    return StoreRefused(f"MongoDB refused a command of duerow's (code {code}): {said}", of_row=code in _OF_ROW)
+    return StoreRefused(f"MongoDB refused one of duerow's commands (code {code}): {said}", of_row=code in _OF_ROW)
 
 
 def _told(error: pymongo.PyMongoError) -> str:

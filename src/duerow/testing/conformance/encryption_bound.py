@@ -173,7 +173,7 @@ def test_a_message_that_the_claim_gives_up_stays_readable_in_the_dead_letter_que
     open_database: OpenDatabase, clock: MovableClock
 ) -> None:
     queue = with_keys(open_database).queue("cards", dead_letter="cards-dead", retry=lambda *_: None)
-    strict = queue.on_terms(None, None)
+    strict = queue.with_overrides(None, None)
     strict.push(CARD)
     for _ in range(20):
         assert strict.reserve(lease=minutes(1)) is not None

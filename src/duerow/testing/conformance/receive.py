@@ -103,7 +103,7 @@ def receive(db: Database, arrivals: list[Arrival], final: bool = False) -> list[
 
 def kept(db: Database) -> list[HistoryRow]:
     """All turns that are kept, in the order of their ids."""
-    return [one for one in db.run(lambda: db.store.bulk.scan(Scan(past=True))) if isinstance(one, HistoryRow)]
+    return [one for one in db.run(lambda: db.store.bulk.scan(Scan(turns=True))) if isinstance(one, HistoryRow)]
 
 
 def test_what_comes_from_another_database_is_as_it_was_and_comes_once(db: Database, clock: MovableClock) -> None:

@@ -88,7 +88,7 @@ def test_a_batch_meets_the_keys_that_are_remembered(db: Database) -> None:
 
 def test_a_message_that_is_still_there_has_its_key_itself(db: Database, clock: MovableClock) -> None:
     orders = made(db)
-    patient = orders.on_terms(None, limited(5, fixed(seconds(0))))
+    patient = orders.with_overrides(None, limited(5, fixed(seconds(0))))
     id = patient.push("first", key="k").id
     for ending in (Release(), Rollback(seconds(0), "no line")):
         reservation = patient.reserve()

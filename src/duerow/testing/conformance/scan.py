@@ -50,16 +50,16 @@ def test_a_scan_reads_turns_in_the_order_of_their_receipts(db: Database) -> None
         orders.move(reservation, "mail")
     for reservation in mail.reserve_many(2):
         mail.commit(reservation)
-    every = scanned(db, past=True)
+    every = scanned(db, turns=True)
     receipts = [(past.id, past.token) for past in every]
 
     assert len(receipts) == 8
     assert receipts == sorted(receipts)
     assert [past.outcome for past in every if isinstance(past, HistoryRow)][:3] == ["failed", "moved", "done"]
-    assert scanned(db, past=True, after=receipts[1], last=receipts[4][0]) == every[2:6]
-    assert scanned(db, past=True, after=receipts[0], limit=3) == every[1:4]
-    assert scanned(db, past=True, descending=True, limit=2) == every[:-3:-1]
-    assert scanned(db, past=True, queues=("mail",)) == [past for past in every if past.queue == "mail"]
-    assert scanned(db, past=True, where=parse("outcome = 'failed' and error.message = 'no line'")) == [
+    assert scanned(db, turns=True, after=receipts[1], last=receipts[4][0]) == every[2:6]
+    assert scanned(db, turns=True, after=receipts[0], limit=3) == every[1:4]
+    assert scanned(db, turns=True, descending=True, limit=2) == every[:-3:-1]
+    assert scanned(db, turns=True, queues=("mail",)) == [past for past in every if past.queue == "mail"]
+    assert scanned(db, turns=True, where=parse("outcome = 'failed' and error.message = 'no line'")) == [
         past for past in every if isinstance(past, HistoryRow) and past.outcome == "failed"
     ]

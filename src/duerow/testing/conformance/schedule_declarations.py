@@ -30,7 +30,7 @@ def test_to_declare_the_same_again_changes_nothing(
     assert db.run(db.store.metadata.schedules).rows == kept
 
 
-def test_another_rhythm_replaces_the_pending_tick(db: Database, queue: Queue, clock: MovableClock) -> None:
+def test_another_recurrence_replaces_the_pending_tick(db: Database, queue: Queue, clock: MovableClock) -> None:
     db.schedule("s", every=minutes(10), queue="mail", missed="all")
     clock.advance(minutes(25))
     assert db.schedule("s", every=minutes(7), queue="mail", missed="all").next_at == START + minutes(32)
@@ -42,7 +42,7 @@ def test_another_rhythm_replaces_the_pending_tick(db: Database, queue: Queue, cl
     assert ticks(queue) == [datetime(2026, 3, 1, 14, tzinfo=UTC)]
 
 
-def test_the_same_rhythm_keeps_the_pending_tick_for_the_new_content(
+def test_the_same_recurrence_keeps_the_pending_tick_for_the_new_content(
     db: Database, queue: Queue, other: Queue, clock: MovableClock
 ) -> None:
     db.schedule("s", every=minutes(10), queue="mail", payload="old")

@@ -1,4 +1,4 @@
-"""All operations of all queues at once, under faults, and a verdict from a ledger of their own: `duerow torture`.
+"""All operations of all queues at once, under faults, and a verdict from a separate ledger: `duerow torture`.
 
     report = torture("postgresql://app@localhost/shop", Options(kills=1_000))
     print(report)

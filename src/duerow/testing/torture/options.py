@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 def any_seed() -> int:
-    """Return a seed that nobody chose."""
+    """Return a random seed."""
     return secrets.randbits(32)
 
 
@@ -17,15 +17,15 @@ class Options:
     """How long a run is, and which faults it meets.
 
     Attributes:
-        seed: of all that is random in the run.
-        kills: how many processes are killed at least.
-        seconds: how long the faults go on at most; None: until enough processes were killed.
-        processes: how many work at any moment, at least four: a producer, two consumers and an operator.
-        stops: whether processes are stopped for longer than their leases, and go on then.
+        seed: the seed of all random choices in the run.
+        kills: the least number of processes to kill.
+        seconds: the longest time for which faults happen; None: until enough processes were killed.
+        processes: how many processes work at any moment, at least four: a producer, two consumers and an operator.
+        stops: whether processes are suspended for longer than their leases, and then continue.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
-        serializable: whether SERIALIZABLE is the level of the transactions that the processes pass to `within=`.
+        serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
         restart: a command line, or a function, that restarts the server; None: it is not restarted.
-        restarts: how many kills there are between two restarts.
+        restarts: the number of kills between two restarts.
     """
 
     seed: int = field(default_factory=any_seed)

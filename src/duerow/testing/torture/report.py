@@ -18,15 +18,15 @@ class Report:
     """What a run found.
 
     Attributes:
-        seed: of the run: with the same one, the processes draw the same lots.
+        seed: the run's seed: with the same seed, the processes make the same random choices.
         seconds: how long it took.
         killed: how many processes of which kind were killed.
         faults: what else happened, and how often.
         messages, turns: how many messages there were, and how many turns began.
         events: how many events of the stores were recorded and checked against the rules of the protocol.
         summary: the same in one line, with the ledger and the history counted.
-        broken: how many promises were not kept.
-        stories: what the ledger, the history and the tables say of the first of these.
+        broken: how many promises were broken.
+        stories: what the ledger, the history and the tables say about the first broken promises.
     """
 
     seed: int
@@ -45,7 +45,7 @@ class Report:
         told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
         told += f"{self.summary}; {self.events} events traced"
         if not self.broken:
-            return f"{told}\nnothing was lost, doubled, stuck or out of order"
+            return f"{told}\nnothing was lost, duplicated, stuck or out of order"
         return "\n".join([told, f"{self.broken} promises were broken:", *self.stories])
 
 

@@ -127,7 +127,7 @@ async def allowed(web: Web, viewer: Viewer, right: Right, name: str, *, create: 
     check(web, viewer, right, name)
     if name in web.options.queues:
         raise NotSupported(
-            f"queue {name!r} is rows of a table of the application's own: over HTTP it has stats, and reschedule and "
+            f"queue {name!r} holds rows of the application's own table: over HTTP it has stats, and reschedule and "
             "requeue by id"
         )
     return await web.queue(name, create=create)

@@ -219,7 +219,9 @@ async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) 
 async def transfer(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.TransferIn) -> Response:
     """Move messages to another queue; they keep their due times."""
     if own(web, viewer, "operate", body.to) is not None:
-        raise NotSupported(f"queue {body.to!r} is rows of a table of the application's own: no message can go there")
+        raise NotSupported(
+            f"queue {body.to!r} holds rows of the application's own table: no message can be moved there"
+        )
     target = await _changeable(web, viewer, queue, "transfer", body, to=body.to)
     return _changed(body, await target.transfer(**_chosen(body), to=body.to, on_duplicate=body.on_duplicate))
 
@@ -245,7 +247,7 @@ async def _record(web: Web, viewer: Viewer, queue: str, action: str, body: model
 def _row(queue: str, body: models.ChoiceIn) -> dict[str, Any]:
     """Return which row of a user's table to change."""
     if body.id is None or body.key is not None or body.where is not None:
-        raise NotSupported(f"queue {queue!r} is rows of a table of the application's own: give the row's id")
+        raise NotSupported(f"queue {queue!r} holds rows of the application's own table: give the row's id")
     return {"id": body.id, "dry_run": body.dry_run, "even_if_leased": body.even_if_leased}
 
 

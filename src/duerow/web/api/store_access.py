@@ -49,7 +49,7 @@ class StoreAccess:
         for queue in dict.fromkeys(queues):
             check(self.web, self.viewer, right, queue)
             if queue in self.web.options.queues:
-                raise NotSupported(f"queue {queue!r} is rows of a table of the application's own, not messages")
+                raise NotSupported(f"queue {queue!r} holds rows of the application's own table, not messages")
 
     def check_reads(self, *queues: str) -> None:
         """Raise Refusal unless the viewer may see whole messages of these queues; redacted ones, only as a worker."""

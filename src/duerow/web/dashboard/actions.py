@@ -48,7 +48,7 @@ class Actions(FormActions):
         to = forms.queue_name(values)
         self.require(visit, to)
         if to in self.web.options.queues:
-            raise NotSupported(f"queue {to!r} is in a table of the application's own: messages cannot be moved there")
+            raise NotSupported(f"queue {to!r} is in the application's own table: messages cannot be moved there")
         return to
 
     # Queues.
@@ -100,7 +100,7 @@ class Actions(FormActions):
         name = forms.queue_name(said, "name")
         self.require(visit, name)
         if await self.web.database.knows_queue(name) or name in self.web.options.queues:
-            raise ConfigurationError(f"there is a queue {name!r} already: its program declares what it does")
+            raise ConfigurationError(f"queue {name!r} already exists; its program declares its settings")
         queue = self.web.database.queue(name, **_terms(said))
         await self.web.record(visit.viewer, "declare", name, **{one: said[one] for one in TERMS if said.get(one)})
         await queue.declare()

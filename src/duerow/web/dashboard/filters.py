@@ -166,7 +166,7 @@ def field(payload: Any, path: str) -> Any:
     return payload
 
 
-def rhythm(schedule: Schedule) -> str:
+def recurrence(schedule: Schedule) -> str:
     """Return when a schedule ticks, in words."""
     if schedule.cron is not None:
         return schedule.cron
@@ -204,6 +204,6 @@ FILTERS: Final = {
     "said": said,
     "spark_page": spark_page,
     "field": field,
-    "rhythm": rhythm,
+    "recurrence": recurrence,
     "when_typed": when_typed,
 }

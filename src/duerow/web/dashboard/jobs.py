@@ -206,7 +206,7 @@ class BackgroundJobs:
         self._parts.discard(task)
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
-            LOG.error("a part of a background job ended in an error", exc_info=error)
+            LOG.error("a part of a background job failed", exc_info=error)
 
     async def _do(self, reservation: BareReservation[Any]) -> None:
         """Do one step of a job, and settle it: it goes to the end of the queue, or has ended."""
@@ -228,7 +228,7 @@ class BackgroundJobs:
                 await self._past.settle([(reservation, Commit(_payload(after)))])
                 await self._queue.remove(key=_cancelling(reservation.message.id))
         except (LeaseLost, StoreUnavailable) as error:  # its next holder does this part again
-            LOG.warning("a part of the job %r was done, but not noted: %s", said.title, error)
+            LOG.warning("a part of the job %r was done, but could not be recorded: %s", said.title, error)
 
     async def _part(self, reservation: BareReservation[Any], said: JobState) -> JobState:
         """Do the next step of a job; return its new payload."""

@@ -84,7 +84,7 @@ def _declared(typed: dict[str, str], before: Schedule | None) -> dict[str, Any]:
 
     Raises:
         InvalidMessage: a field is no JSON, span, time or number.
-        ConfigurationError: there is no such rhythm, or the payload is of a type that a form cannot write.
+        ConfigurationError: the kind of recurrence is unknown, or the payload is of a type that a form cannot write.
     """
     said = typed.get("when", "")
     declared: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _declared(typed: dict[str, str], before: Schedule | None) -> dict[str, Any]:
     }
     if typed.get("grace"):
         declared["grace"] = forms.span(typed["grace"], "the grace")
-    match typed.get("rhythm", "cron"):
+    match typed.get("recurrence", "cron"):
         case "cron":
             declared["cron"] = said
         case "every":

@@ -87,5 +87,5 @@ def _roles(given: object) -> tuple[Role, ...]:
     many = given if isinstance(given, list | tuple | set | frozenset) else (given,)
     for one in many:
         if one not in ROLES:
-            raise ConfigurationError(f"there is no role {shown(one)}: say one of {', '.join(ROLES)}")
+            raise ConfigurationError(f"there is no role {shown(one)}; use one of {', '.join(ROLES)}")
     return tuple(many)

@@ -98,7 +98,7 @@ class MemoryBulk:
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or turns of many queues; see `BulkStore.scan`."""
-        return alone(partial(past.scan if query.past else steps.scan, query=query))
+        return alone(partial(past.scan if query.turns else steps.scan, query=query))
 
     def receive(
         self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False

@@ -39,9 +39,9 @@ class MemoryOperations:
         """Read a message and what keeps it from a consumer; see `OperationStore.inspect`."""
         return alone(partial(steps.inspect, queue=queue, id=id, key=key))
 
-    def queues(self, past: bool = False) -> Plan[list[str]]:
+    def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the known queues; see `OperationStore.queues`."""
-        return alone(partial(steps.queues, past=past))
+        return alone(partial(steps.queues, with_empty=with_empty))
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
         """Change messages; see `OperationStore.change`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from bson import Int64
@@ -17,33 +17,17 @@ from msgspec.structs import replace
 from duerow.clock import moment
 from duerow.errors import DuerowError
 from duerow.plan import Plan
-from duerow.store import Closed, End, Joined, Record, Refused, Turn
-from duerow.store.join_sets import Grown, first_entry, grown, in_order, joined, late_end
+from duerow.store import Closed, End, Entry, Joined, Record, Refused, Turn
+from duerow.stores.join_sets import SetPlace, SetState, complete, join
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import micro
 from duerow.stores.mongodb.plans.context import MongoContext, MongoPlans
 from duerow.stores.mongodb.plans.push import MongoPush
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
-from duerow.stores.records import created, whole_set
-
-SetPlace = tuple[str, str]
-"""The queue of a set, and its correlation."""
+from duerow.stores.records import created
 
 FORGOTTEN_AT_ONCE = 20
 """How many expired records of complete sets are deleted whenever a set becomes complete."""
-
-
-@dataclass
-class Set:
-    """A set of parts.
-
-    Attributes:
-        message: the id of its message while it is incomplete; None: it has none.
-        closed_until: until when its completion is remembered.
-    """
-
-    message: int | None = None
-    closed_until: datetime | None = None
 
 
 @dataclass
@@ -52,7 +36,7 @@ class Sets:
 
     work: UnitOfWork
     ids: Any
-    by_place: dict[SetPlace, Set] = field(default_factory=dict)
+    by_place: dict[SetPlace, SetState] = field(default_factory=dict)
     parts: dict[int, dict[int, str]] = field(default_factory=dict)
     ends: dict[int, End | None] = field(default_factory=dict)
     touched: dict[SetPlace, None] = field(default_factory=dict)
@@ -62,10 +46,10 @@ class Sets:
     def gather(self, record: Record, end: Joined | Closed) -> DuerowError | None:
         """End the turn of a set, or of a part that joins one; return why it was refused, or None."""
         if isinstance(end, Closed):
-            self._close(record, end.correlation, end.remember)
+            complete(self, record, end.correlation, end.remember)
             self.ends[record.id] = None
             return None
-        outcome = self._join(record, end)
+        outcome = join(self, record, end)
         if isinstance(outcome, DuerowError):
             return outcome
         self.ends[record.id] = outcome
@@ -85,43 +69,49 @@ class Sets:
                 left.append((place, replace(turn, end=end)))
         return left
 
-    def _join(self, record: Record, join: Joined) -> End | DuerowError:
-        place = (join.sets, join.correlation)
-        at_place = self.by_place.setdefault(place, Set())
-        if (late := late_end(join, at_place.closed_until, self.work.now)) is not None:
-            return late
-        known = None if at_place.message is None else self.work.records.get(at_place.message)
-        if known is not None and known.queue != join.sets:  # an operator moved the set away
-            known = None
-        outcome = grown(join, record, {} if known is None else self.parts.get(known.id, {}))
-        if not isinstance(outcome, Grown):
-            return outcome
-        if known is None:
-            if at_place.message is not None:
-                self._empty(at_place.message)
-            known = created(next(self.ids), first_entry(join), self.work.now)
-            self.work.put(known)
-            self.by_place[place] = Set(known.id)
-        self.parts[known.id] = outcome.parts
-        self.added.setdefault(known.id, {})[record.id] = outcome.parts[record.id]
-        self.touched[place] = None
-        if outcome.complete:
-            self._close(known, join.correlation, join.remembered)
-        return joined(join, record, known.id)
+    @property
+    def now(self) -> datetime:
+        """The time of the change."""
+        return self.work.now
 
-    def _close(self, record: Record, correlation: str, remember: timedelta | None) -> None:
-        place = (record.queue, correlation)
-        self.work.put(whole_set(record, correlation, in_order(self.parts.get(record.id, {})), self.work.now))
-        self._empty(record.id)
-        known = self.by_place.get(place, Set())
-        if known.message in (record.id, None):
-            self.by_place[place] = Set(None, self.work.now + remember if remember else None)
+    def set_at(self, place: SetPlace) -> SetState:
+        """Return the state of a set."""
+        return self.by_place.get(place, (None, None))
+
+    def message(self, id_: int) -> Record | None:
+        """Return the message with this id; None if there is none."""
+        return self.work.records.get(id_)
+
+    def parts_of(self, set_id: int) -> Mapping[int, str]:
+        """Return the parts of the set with this message."""
+        return self.parts.get(set_id, {})
+
+    def begin(self, entry: Entry) -> Record:
+        """Push the message of a new set, and return it."""
+        record = created(next(self.ids), entry, self.work.now)
+        self.work.put(record)
+        return record
+
+    def add(self, place: SetPlace, set_id: int, part_id: int, parts: dict[int, str]) -> None:
+        """Store the parts of a set after one was added."""
+        self.parts[set_id] = parts
+        self.added.setdefault(set_id, {})[part_id] = parts[part_id]
         self.touched[place] = None
 
-    def _empty(self, message: int) -> None:
-        self.parts.pop(message, None)
-        self.added.pop(message, None)
-        self.emptied.add(message)
+    def empty(self, set_id: int) -> None:
+        """Delete the parts of a set."""
+        self.parts.pop(set_id, None)
+        self.added.pop(set_id, None)
+        self.emptied.add(set_id)
+
+    def put(self, record: Record) -> None:
+        """Store a message."""
+        self.work.put(record)
+
+    def change(self, place: SetPlace, state: SetState) -> None:
+        """Store the state of a set."""
+        self.by_place[place] = state
+        self.touched[place] = None
 
 
 class MongoJoin(MongoPlans):
@@ -147,10 +137,11 @@ class MongoJoin(MongoPlans):
             for one in (yield commands.find(self.names.sets, {"_id": {"$in": chunk}})):
                 until = one.get("closed_until")
                 message = one.get("message")
-                sets.by_place[one["queue"], one["correlation"]] = Set(
-                    None if message is None else int(message), None if until is None else moment(until)
+                sets.by_place[one["queue"], one["correlation"]] = (
+                    None if message is None else int(message),
+                    None if until is None else moment(until),
                 )
-        messages = {known.message for known in sets.by_place.values() if known.message is not None}
+        messages = {message for message, _ in sets.by_place.values() if message is not None}
         messages |= {turn.receipt.id for turn in turns if isinstance(turn.end, Closed)}
         yield from work.load(messages)
         for ids in commands.in_commands(sorted(messages)):
@@ -173,23 +164,23 @@ class MongoJoin(MongoPlans):
         for documents in commands.in_commands(added):
             yield commands.insert(self.names.parts, documents)
         for place in sorted(sets.touched):
-            yield self._write_set(place, sets.by_place[place])
+            yield self._write_set(place, *sets.by_place[place])
         if sets.emptied:
             over = {"closed_until": {"$lte": micro(sets.work.now)}, "message": None}
             found = yield commands.find(self.names.sets, over, limit=FORGOTTEN_AT_ONCE, shown={"_id": 1})
             if found:
                 yield commands.delete_ids(self.names.sets, [one["_id"] for one in found])
 
-    def _write_set(self, place: SetPlace, known: Set) -> Any:
+    def _write_set(self, place: SetPlace, message: int | None, closed_until: datetime | None) -> Any:
         """Write the set even if it is unchanged, so that a concurrent writer gets a conflict."""
         queue, correlation = place
-        if known.message is None and known.closed_until is None:
+        if message is None and closed_until is None:
             return commands.delete(self.names.sets, {"_id": _id_of(place)})
         fields: dict[str, Any] = {"queue": queue, "correlation": correlation}
         gone: dict[str, str] = {}
         for name, value in (
-            ("message", None if known.message is None else Int64(known.message)),
-            ("closed_until", None if known.closed_until is None else micro(known.closed_until)),
+            ("message", None if message is None else Int64(message)),
+            ("closed_until", None if closed_until is None else micro(closed_until)),
         ):
             if value is None:
                 gone[name] = ""

@@ -92,21 +92,21 @@ class MongoRead(MongoPlans):
         """Read messages or finished turns of many queues; see BulkStore.scan."""
         if query.limit < 1:
             return []
-        names = ("id", "token") if query.past else ("_id",)
+        names = ("id", "token") if query.turns else ("_id",)
         way = -1 if query.descending else 1
         chosen: list[dict[str, Any]] = [{names[0]: {"$lte": Int64(query.last)}}]
         if not query.descending:
-            chosen.append(_behind(query.after, query.past))
+            chosen.append(_behind(query.after, query.turns))
         if query.queues is not None:
             chosen.append({"queue": {"$in": list(query.queues)}})
-        if query.statuses is not None and not query.past:
+        if query.statuses is not None and not query.turns:
             chosen.append({"status": {"$in": list(query.statuses)}})
         if query.where is not None:
-            chosen.append(filter_of(query.where, query.past))
-        collection = self.names.history if query.past else self.names.messages
+            chosen.append(filter_of(query.where, query.turns))
+        collection = self.names.history if query.turns else self.names.messages
         sort = dict.fromkeys(names, way)
         found = yield commands.find(collection, {"$and": chosen}, sort, query.limit, PLAIN)
-        return [history_row_of(one) for one in found] if query.past else [record_of(one) for one in found]
+        return [history_row_of(one) for one in found] if query.turns else [record_of(one) for one in found]
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
         """Read the messages of a claim in a range of ids; see BulkStore.leased_range."""
@@ -130,13 +130,13 @@ class MongoRead(MongoPlans):
         found = yield commands.bounded(counted)
         return {str(one["_id"]): one["n"] for one in found}
 
-    def queues(self, past: bool = False) -> Plan[list[str]]:
+    def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the known queues; see OperationStore.queues."""
         found: list[Any] = []
-        others = (self.names.history, self.names.keys, self.names.counts) if past else ()
+        others = (self.names.history, self.names.keys, self.names.counts) if with_empty else ()
         for collection in (self.names.messages, *others):
             found.extend((yield commands.distinct(collection, "queue", {}))["values"])
-        if past:
+        if with_empty:
             found.extend((yield commands.distinct(self.names.lifetimes, "_id", {}))["values"])
         return sorted({name for name in found if isinstance(name, str)})
 
@@ -292,9 +292,9 @@ class MongoRead(MongoPlans):
         return turns
 
 
-def _behind(after: tuple[int, int], past: bool) -> dict[str, Any]:
+def _behind(after: tuple[int, int], turns: bool) -> dict[str, Any]:
     id_, token = Int64(after[0]), Int64(after[1])
-    if not past:
+    if not turns:
         return {"_id": {"$gt": id_}}
     return {"$or": [{"id": {"$gt": id_}}, {"id": id_, "token": {"$gt": token}}]}
 

@@ -187,10 +187,10 @@ class ReadPlans(Plans):
             counts[status] = counts.get(status, 0) + number
         return counts
 
-    def queues(self, past: bool = False) -> Plan[list[str]]:
+    def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the known queues; see OperationStore.queues."""
         names = yield from self._names_by(self.context.statements.queues.queue_after)
-        if past:
+        if with_empty:
             names = sorted({*names, *(yield from self._names_by(self.context.statements.queues.past_queue_after))})
         return names
 

@@ -26,8 +26,8 @@ class ScanPlans(Plans):
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or turns of many queues; see BulkStore.scan."""
-        rows = yield scanning(self.context, query, PAST if query.past else RECORD)
-        if query.past:
+        rows = yield scanning(self.context, query, PAST if query.turns else RECORD)
+        if query.turns:
             return [self._history.past(row) for row in rows]
         return [self.context.dialect.record(row) for row in rows]
 
@@ -37,7 +37,7 @@ def scanning(context: Context, query: Scan, shown: Sequence[str]) -> Step:
     asked = (("queues", query.queues), ("statuses", query.statuses), ("descending", query.descending or None))
     by = tuple(name for name, wanted in asked if wanted is not None)
     statements = context.statements
-    scan = statements.history.scan_history if query.past else statements.read.scan
+    scan = statements.history.scan_history if query.turns else statements.read.scan
     return context.step(scan(by, query.where, shown), scan_values(context, query))
 
 
@@ -49,6 +49,6 @@ def scan_values(context: Context, query: Scan) -> dict[str, Any]:
             values |= context.dialect.pack(name, {"value": wanted})
     if not query.descending:
         values["after"] = query.after[0]
-        if query.past:
+        if query.turns:
             values["after_token"] = query.after[1]
     return values

@@ -1,6 +1,6 @@
 """When a schedule ticks: at the times of a cron expression, at an interval, or at times of the day.
 
-Wall-clock times that occur twice, or never, because the clock is put back or forward:
+Some wall-clock times occur twice, or never, because the clock is put back or forward:
 
 - An expression for every hour (`15 * * * *`) and an interval follow elapsed time: such a day has 23 or 25 hours.
 - Any other expression names times of the day. A time that the clock skips is postponed to the first moment after the
@@ -34,7 +34,7 @@ SHORTEST: Final = timedelta(seconds=1)
 _LONGEST_EXPRESSION: Final = 200
 
 
-class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """When a schedule ticks: by exactly one of `cron`, `every` and `daily`.
 
     Attributes:
@@ -114,13 +114,13 @@ class Rhythm(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
         return tuple(f"{int(at[3:])} {int(at[:2])} * * *" for at in self.daily or ())
 
 
-def rhythm_of(
+def recurrence_of(
     cron: str | None = None,
     every: timedelta | None = None,
     daily: Daily | None = None,
     zone: str | None = None,
     start: datetime | None = None,
-) -> Rhythm:
+) -> Recurrence:
     """Return when a schedule ticks.
 
     Raises:
@@ -129,19 +129,19 @@ def rhythm_of(
     """
     given = [name for name, value in (("cron", cron), ("every", every), ("daily", daily)) if value is not None]
     if len(given) != 1:
-        rhythms = (Argument("cron"), ", ", Argument("every"), " and ", Argument("daily"))
-        raise ConfigurationError("a schedule has exactly one of ", *rhythms, f", not {' and '.join(given) or 'none'}")
+        choices = (Argument("cron"), ", ", Argument("every"), " and ", Argument("daily"))
+        raise ConfigurationError("a schedule has exactly one of ", *choices, f", not {' and '.join(given) or 'none'}")
     begin = check_moment("start", start)
     if every is not None:
         if zone is not None:
             raise ConfigurationError(
                 "an interval is the same in all time zones; leave ", Argument("zone"), f" out ({shown(zone)})"
             )
-        return Rhythm(every=check_span("every", every, SHORTEST), start=begin)
+        return Recurrence(every=check_span("every", every, SHORTEST), start=begin)
     named = check_zone("UTC" if zone is None else zone)
     if cron is not None:
-        return Rhythm(cron=check_cron(cron), zone=named, start=begin)
-    return Rhythm(daily=_check_daily(daily), zone=named, start=begin)
+        return Recurrence(cron=check_cron(cron), zone=named, start=begin)
+    return Recurrence(daily=_check_daily(daily), zone=named, start=begin)
 
 
 def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None:
