@@ -192,7 +192,7 @@ async def test_an_awaited_session_calls_a_task_of_its_face(url: str, engine: Eng
             push_at_commit(session, confirm, lambda: {"order": order.id})
         assert [message.payload for message in await database.queue("tasks").find()] == ['{"order":1}']
     await awaited.dispose()
-    with Session(engine) as session, pytest.raises(ConfigurationError, match="one of duerow, not"):
+    with Session(engine) as session, pytest.raises(ConfigurationError, match="belong to duerow, not"):
         push_at_commit(session, confirm, {"order": 1})
 
 

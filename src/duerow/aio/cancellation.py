@@ -12,14 +12,14 @@ from duerow.errors import StoreUnavailable
 from duerow.store import AsyncListener, cancellations
 from duerow.worker.run import Run
 
-UNTOLD: Final = 1.0
-"""Seconds between two looks where the database tells nothing."""
+UNTOLD: Final = 0.5
+"""Seconds to wait where the database tells nothing; after it the worker looks, and rests as long: a look a second."""
 
 
 class CancellationListener:
     """Hears of cancelled messages on a connection of its own, since the worker may sleep on the other one.
 
-    Where the database tells nothing, each wait ends after a second, and the worker looks for itself.
+    Where the database tells nothing, each wait is short, and the worker looks for itself.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:

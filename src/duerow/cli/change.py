@@ -197,7 +197,7 @@ def cancel(
 ) -> None:
     """Cancel live messages, including those being handled.
 
-    Their handlers are notified at once if the database can do that, otherwise at the next heartbeat.
+    Their handlers are notified at once if the database can do that, otherwise within a second.
     """
     chosen = Chosen(url, prefix, schema, name, id, key, where, dry_run, as_json)
     chosen.change("cancelled", Queue.cancel, {})

@@ -50,14 +50,15 @@ def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> No
 
     Args:
         session: a `Session` or an `AsyncSession`, or a scoped one such as Flask-SQLAlchemy's.
-        target: a queue of the same API (blocking or async), in the same database; or a task, whose function is called later.
+        target: a queue of the same API (blocking or async), in the same database; or a task, whose function is called
+            later.
         payload: the payload, or a function without arguments that returns it, called at the commit. For a task, the
             arguments by name.
         fields: other fields of the message, as `duerow.Draft` takes them: `key`, `due`, `delay`, `headers`, …
 
     Raises:
-        ConfigurationError: it is not a session, the queue or task belongs to the other API, or the task's function does not
-            take these arguments.
+        ConfigurationError: it is not a session, the queue or task belongs to the other API, or the task's function does
+            not take these arguments.
         CodecError: an argument of a task is not of its type.
     """
     if isinstance(session, scoped_session | async_scoped_session):

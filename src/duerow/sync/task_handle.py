@@ -96,7 +96,7 @@ class TaskHandle(Generic[R]):
     def cancel(self) -> bool:
         """Cancel it, even while it runs; return whether it had not ended yet.
 
-        A waiting task never runs then. A running task is notified at its worker's next heartbeat at the latest:
+        A waiting task never runs then. A running task is notified within a second or two:
         `duerow.current().cancelled` becomes true, and an async function is cancelled. Whatever it returns is ignored,
         and it is not tried again.
         """

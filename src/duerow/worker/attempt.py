@@ -80,7 +80,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the message has left its queue, as if cancelled: noticed at the next heartbeat at the latest.
+        """Whether the message has left its queue, as if cancelled: noticed within a second or two.
 
         If the database can notify its worker, a handler that has run for a second notices it at once.
         """

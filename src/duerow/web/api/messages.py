@@ -199,7 +199,7 @@ async def remove(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Choi
 
 @routes.post("/queues/{queue:path}/cancel", response_model=models.ChangedOut)
 async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.CancelIn) -> Response:
-    """Remove live messages, also those that a consumer works on: its handler learns it at the next heartbeat."""
+    """Remove live messages, also those that a consumer works on: its handler learns it within a second or two."""
     asked = models.ChoiceIn(**body.model_dump())
     target = await _changeable(web, viewer, queue, "cancel", asked)
     changed = await target.cancel(body.id, key=body.key, where=body.where, dry_run=body.dry_run)
