@@ -35,8 +35,8 @@ class InProgress(Edits[P]):
         A waiting message is never handed out again. If a message is being handled, its handler is notified
         (`duerow.current().cancelled`) within a second or two of its start, and later at once if the database can notify
         its worker (SQLite, PostgreSQL with psycopg, MongoDB replica sets, memory), otherwise within a second. What the
-        handler returns is ignored, and the message is not tried again. Dead messages stay. If a batch of tasks waits for
-        one of them, that call counts as cancelled.
+        handler returns is ignored, and the message is not tried again. Dead messages stay. If a batch of tasks waits
+        for one of them, that call counts as cancelled.
 
         Args:
             id: the message's id.
