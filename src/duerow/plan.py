@@ -7,7 +7,8 @@ store knows what a step is (a statement and its values, a MongoDB command, a fun
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
 from enum import Enum
 from typing import Any, Final, TypeVar
 
@@ -26,6 +27,24 @@ class Transaction(Enum):
 BEGIN: Final = Transaction.BEGIN
 """Yielded first by a plan of several steps. Inside a caller's own transaction it does nothing."""
 
+
+class Several:
+    """A step that is several steps, in this order; its answer is the list of their answers.
+
+    A connection with a method `at_once` sends them without waiting for answers, so that the database works on one step
+    while the next is made.
+
+    Args:
+        steps: the steps, made one by one as they are sent.
+        slow: whether it may take milliseconds to make one; it is done in a thread beside an event loop then.
+    """
+
+    __slots__ = ("slow", "steps")
+
+    def __init__(self, steps: Iterable[Any], slow: bool = False) -> None:
+        self.steps, self.slow = iter(steps), slow
+
+
 Execute = Callable[[Any], Any]
 """Hands one step to the database and returns its answer."""
 
@@ -42,7 +61,7 @@ def run(plan: Plan[T], execute: Execute) -> T:
         step = next(plan)
         while True:
             try:
-                answer = execute(step)
+                answer = execute(step) if type(step) is not Several else _each(step.steps, execute)
             except Exception as error:
                 step = plan.throw(error)
             else:
@@ -50,6 +69,11 @@ def run(plan: Plan[T], execute: Execute) -> T:
     except StopIteration as finished:
         result: T = finished.value
         return result
+
+
+def _each(steps: Iterator[Any], execute: Execute) -> list[Any]:
+    at_once: Callable[[Iterator[Any]], list[Any]] | None = getattr(execute, "at_once", None)
+    return [execute(step) for step in steps] if at_once is None else at_once(steps)
 
 
 def mapped(plan: Plan[T], change: Callable[[Any], Any]) -> Plan[T]:
@@ -77,7 +101,7 @@ async def arun(plan: Plan[T], execute: AsyncExecute) -> T:
         step = next(plan)
         while True:
             try:
-                answer = await execute(step)
+                answer = await (execute(step) if type(step) is not Several else aeach(step, execute, step.slow))
             except Exception as error:
                 step = plan.throw(error)
             else:
@@ -85,3 +109,15 @@ async def arun(plan: Plan[T], execute: AsyncExecute) -> T:
     except StopIteration as finished:
         result: T = finished.value
         return result
+
+
+async def aeach(several: Several, execute: AsyncExecute, in_threads: bool) -> list[Any]:
+    """Return the answers of several steps, each of which is made in a thread if so asked."""
+    made = _made(several.steps, in_threads)
+    at_once: Callable[[AsyncIterator[Any]], Awaitable[list[Any]]] | None = getattr(execute, "at_once", None)
+    return [await execute(step) async for step in made] if at_once is None else await at_once(made)
+
+
+async def _made(steps: Iterator[Any], in_threads: bool) -> AsyncIterator[Any]:
+    while (step := await asyncio.to_thread(next, steps, None) if in_threads else next(steps, None)) is not None:
+        yield step

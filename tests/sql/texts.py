@@ -28,8 +28,9 @@ from duerow.stores.sql.entities.columns import StateTable, add_indexes, state_co
 from duerow.stores.sql.entities.keys import Key, keys_of
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.plans.store import SqlStore
-from duerow.stores.sql.statements import OverRows, Statement, Statements
+from duerow.stores.sql.statements import ENTRY, OverRows, Statement, Statements
 from duerow.stores.sql.statements.context import StatementGroup
+from duerow.stores.sql.statements.push import OPTIONAL
 from duerow.where import parse
 
 FOLDER = Path(__file__).parent
@@ -207,6 +208,8 @@ def statements(those: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    plain = frozenset(ENTRY) - {"id", "payload"} - OPTIONAL
+    found["insert_keyless-plain"] = of.insert_keyless.alike(plain, OPTIONAL)
     found["insert_one-asking"] = of.insert_one(frozenset(("key",)), asking=True)
     indexed_of = ("mail", (Indexed(("companyId",), "integer"), Indexed(("to", "city"), "text")))
     asked = parse("payload.companyId = 3345 and payload.to.city < 'b'")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from duerow.plan import arun, mapped, run
-from duerow.store import BulkStore, MessageStore, MetadataStore, OperationStore
+from duerow.plan import Several, arun, mapped, run
+from duerow.store import BulkStore, MessageStore, MetadataStore, OperationStore, PushesChunks
 from duerow.testing.faults import PLANS
 
 
@@ -143,4 +143,37 @@ def test_every_plan_at_which_faults_can_happen_is_one_of_the_contract() -> None:
     parts = {"messages": MessageStore, "operations": OperationStore, "metadata": MetadataStore, "bulk": BulkStore}
     assert parts.keys() == PLANS.keys()
     for name, plans in PLANS.items():
-        assert set(dir(parts[name])) >= plans
+        assert {*dir(parts[name]), *dir(PushesChunks)} >= plans
+
+
+def test_each_of_several_steps_is_made_when_the_one_before_was_sent(do):
+    seen = []
+
+    def steps():
+        for number in range(3):
+            seen.append(f"made {number}")
+            yield number
+
+    def plan():
+        return (yield Several(steps()))
+
+    def execute(step):
+        seen.append(f"sent {step}")
+        return step * 10
+
+    assert do(plan(), execute) == [0, 10, 20]
+    assert seen == ["made 0", "sent 0", "made 1", "sent 1", "made 2", "sent 2"]
+
+
+def test_what_is_raised_in_making_one_of_several_steps_comes_back_to_the_plan(do):
+    def steps():
+        yield 1
+        raise ValueError("the second cannot be made")
+
+    def plan():
+        try:
+            yield Several(steps())
+        except ValueError as error:
+            return str(error)
+
+    assert do(plan(), lambda step: step) == "the second cannot be made"

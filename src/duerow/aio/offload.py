@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from duerow.message import Draft
 from duerow.payload import codec
 from duerow.payload.encoding import Payloads
-from duerow.plan import AsyncExecute, Plan, arun
+from duerow.plan import AsyncExecute, Plan, Several, aeach, arun
 from duerow.queue import mapping
 from duerow.store import Entry
 
@@ -42,15 +42,12 @@ async def entry(queue: str, payload: Any, *more: Any) -> Entry:
     return mapping.entry(queue, payload, *more)
 
 
-async def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
-    """Return the entries of drafts; see `duerow.queue.mapping.draft_entry`."""
-    given = list(drafts)  # here: what gives them may be bound to this thread
-
-    def work() -> list[Entry]:
-        return [mapping.draft_entry(draft, queue, max_bytes, payloads) for draft in given]
-
-    many = len(given) >= MANY or sum(codec.weight(getattr(draft, "payload", None)) for draft in given) >= LARGE
-    return await asyncio.to_thread(work) if many else work()
+async def entries(drafts: Sequence[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
+    """Return the entries of drafts; see `duerow.queue.mapping.draft_entries`."""
+    many = len(drafts) >= MANY or sum(codec.weight(getattr(draft, "payload", None)) for draft in drafts) >= LARGE
+    if many:
+        return await asyncio.to_thread(mapping.draft_entries, drafts, queue, max_bytes, payloads)
+    return mapping.draft_entries(drafts, queue, max_bytes, payloads)
 
 
 def carrying(many: int) -> Callable[[Plan[T], AsyncExecute], Awaitable[T]]:
@@ -64,7 +61,7 @@ async def _arun(plan: Plan[T], execute: AsyncExecute) -> T:
     step = await asyncio.to_thread(next, steps)
     while not isinstance(step, _End):
         try:
-            answer = await execute(step)
+            answer = await (execute(step) if type(step) is not Several else aeach(step, execute, True))
         except Exception as error:
             step = await asyncio.to_thread(steps.throw, error)
         else:

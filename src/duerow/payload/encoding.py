@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -136,6 +136,11 @@ class Payloads:
         return known if self._sealing is None else (*known, *(f"{kind}{SEALED}" for kind in known))
 
     @property
+    def seals(self) -> bool:
+        """Whether payloads are encrypted, and so each message has a key."""
+        return self._sealing is not None
+
+    @property
     def quiet(self) -> bool:
         """Whether errors and logs must not quote payloads."""
         return is_quiet(self._sealing)
@@ -152,6 +157,12 @@ class Payloads:
         if self._sealing is None:
             return self._encode(payload, max_bytes)
         return self._said_safely(lambda: self._encode(payload, max_bytes))
+
+    def encode_alike(self, payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) -> tuple[str, list[str]] | None:
+        """Return the kind and the texts of payloads, as a store keeps them; None: they have to go one by one."""
+        if self._sealing is not None or self._declared is not None:
+            return None
+        return codec.encode_alike(payloads, max_bytes)
 
     def seal(
         self, encoded: Encoded, queue: str, key: str | None, headers: str | Mapping[str, Scalar] | None

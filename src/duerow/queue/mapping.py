@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from duerow.errors import CodecError, ConfigurationError, InvalidMessage, Invali
 from duerow.message import (
     Draft,
     Message,
+    Pushed,
     Scalar,
     check_due,
     check_group,
@@ -26,10 +28,25 @@ from duerow.message import (
 from duerow.payload import codec
 from duerow.payload.dead_letter_headers import home
 from duerow.payload.encoding import PLAIN, PayloadReader, Payloads
+from duerow.plan import Plan
 from duerow.queue.decoded_parts import decoded_parts
 from duerow.reservation import BareReservation, Receipt
 from duerow.settlement import Bury, Close, Commit, Gather, Move, Release, Rollback, Settlement, merged
-from duerow.store import Buried, Closed, Committed, End, Entry, Joined, Moved, Record, Released, RolledBack, Turn
+from duerow.store import (
+    Buried,
+    Closed,
+    Committed,
+    End,
+    Entry,
+    Joined,
+    MessageStore,
+    Moved,
+    PushesChunks,
+    Record,
+    Released,
+    RolledBack,
+    Turn,
+)
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
 
 _COMMITTED: Final = Committed()
@@ -41,6 +58,9 @@ class DeadLetter(NamedTuple):
     queue: str
     now: datetime
 
+
+CHUNK: Final = 500
+"""How many messages of a large push are encoded at a time."""
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""
@@ -105,6 +125,69 @@ def draft_entry(
         max_bytes,
         payloads,
     )
+
+
+def draft_entries(
+    drafts: Sequence[Draft], queue: str, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
+) -> list[Entry]:
+    """Return drafts in the store's form, as `draft_entry` does each; what it would refuse is refused in their order."""
+    quick = _alike_entries(drafts, queue, max_bytes, payloads)
+    return [draft_entry(draft, queue, max_bytes, payloads) for draft in drafts] if quick is None else quick
+
+
+def takes_chunks(messages: MessageStore, drafts: Sequence[Draft], payloads: Payloads) -> PushesChunks | None:
+    """Return the store's part that takes a push chunk by chunk, if that one is large and has no keys; else None."""
+    if len(drafts) <= CHUNK or payloads.seals or not isinstance(messages, PushesChunks):
+        return None
+    keyless = set(map(type, drafts)) == {Draft} and all(draft.key is None for draft in drafts)
+    return messages if keyless else None
+
+
+def push_chunks(
+    messages: PushesChunks, drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads
+) -> Plan[list[Pushed]]:
+    """Return the plan of a push without keys whose drafts are encoded chunk by chunk, as they are sent."""
+    starts = range(0, len(drafts), CHUNK)
+    return messages.push_chunks(
+        queue, (draft_entries(drafts[start : start + CHUNK], queue, max_bytes, payloads) for start in starts)
+    )
+
+
+def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry] | None:
+    """Return the entries of drafts field by field, for a fraction of the work; None if they have to go one by one."""
+    if set(map(type, drafts)) != {Draft} or not {None, queue}.issuperset([draft.queue for draft in drafts]):
+        return None
+    encoded = payloads.encode_alike([draft.payload for draft in drafts], max_bytes)
+    if encoded is None:
+        return None
+    try:
+        dues, delays = _times([draft.due for draft in drafts], [draft.delay for draft in drafts])
+        keys = _each([draft.key for draft in drafts], check_key)
+        headers = _each([draft.headers for draft in drafts], codec.encode_headers)
+        groups = _each([draft.group for draft in drafts], check_group)
+        priorities = [draft.priority for draft in drafts]
+        priorities = priorities if _all_zero(priorities) else [check_priority(one) for one in priorities]
+    except InvalidMessage:
+        return None
+    kind, texts = encoded
+    return list(map(Entry, repeat(queue), keys, repeat(kind), texts, headers, dues, delays, groups, priorities))
+
+
+def _each(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
+    """Return the values of one field checked; None stands for no value."""
+    return values if values.count(None) == len(values) else [None if one is None else check(one) for one in values]
+
+
+def _all_zero(priorities: list[Any]) -> bool:
+    return set(map(type, priorities)) == {int} and priorities.count(0) == len(priorities)
+
+
+def _times(dues: list[Any], delays: list[Any]) -> tuple[Sequence[datetime | None], Sequence[timedelta | None]]:
+    """Return due times and delays checked."""
+    if dues.count(None) == len(dues) == delays.count(None):
+        return dues, delays
+    checked = [check_due(due, delay) for due, delay in zip(dues, delays, strict=True)]
+    return [due for due, _ in checked], [delay for _, delay in checked]
 
 
 def message(record: Record, reader: PayloadReader = PLAIN) -> Message:

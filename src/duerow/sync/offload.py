@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from duerow.message import Draft
@@ -31,9 +31,9 @@ def done(work: Callable[[], T], many: int) -> T:
     return work()
 
 
-def entries(drafts: Iterable[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
-    """Return the entries of drafts; see `duerow.queue.mapping.draft_entry`."""
-    return [mapping.draft_entry(draft, queue, max_bytes, payloads) for draft in drafts]
+def entries(drafts: Sequence[Draft[Any]], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry]:
+    """Return the entries of drafts; see `duerow.queue.mapping.draft_entries`."""
+    return mapping.draft_entries(drafts, queue, max_bytes, payloads)
 
 
 def carrying(many: int) -> Callable[[Plan[T], Execute], T]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from duerow.message import Draft, OnDuplicate, Pushed, Scalar, check_on_duplicate
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import AnyKind
-from duerow.queue import edits
+from duerow.queue import edits, mapping
 from duerow.queue.definition import indexed_again
 from duerow.queue.handler import Handled
 from duerow.retry import RetryFunction, RetryPolicy
@@ -163,13 +164,19 @@ class Queue(
             DuplicateKey: `on_duplicate` is "reject" and keys are taken (the error names them all); nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        each = edits.each_of(drafts, "push_many takes a list of Drafts")
-        entries = offload.entries(each, self.name, self.max_payload_bytes, self._payloads)
-        if not entries:
+        given = list(edits.each_of(drafts, "push_many takes a list of Drafts"))  # here: it may be bound to this thread
+        if not given:
             return []
-        pushed: list[Pushed] = self.database.run(
-            lambda: self._store.messages.push(entries, mode, self._remembers), within, len(entries)
-        )
+        terms = (self.name, self.max_payload_bytes, self._payloads)
+        terms = (self.name, self.max_payload_bytes, self._payloads)
+        # In the caller's transaction, nothing may be written before all are known to be valid.
+        taker = None if within is not None else mapping.takes_chunks(self._store.messages, given, self._payloads)
+        if taker is not None:
+            plan = partial(mapping.push_chunks, taker, given, *terms)
+        else:
+            entries = offload.entries(given, *terms)
+            plan = partial(self._store.messages.push, entries, mode, self._remembers)
+        pushed: list[Pushed] = self.database.run(plan, within, len(given))
         return pushed
 
     def encode(self, payload: P) -> Encoded:

@@ -25,7 +25,7 @@ Hook = Callable[[str], None]
 """Called with the name of each point that is reached; an exception that it raises is raised there."""
 
 PLANS: Final[dict[str, frozenset[str]]] = {
-    "messages": frozenset({"push", "reserve", "extend", "settle", "pop", "find", "next_due"}),
+    "messages": frozenset({"push", "push_chunks", "reserve", "extend", "settle", "pop", "find", "next_due"}),
     "operations": frozenset({"change", "remove", "count", "queues"}),
     "metadata": frozenset({"put_settings"}),
     "bulk": frozenset({"lend", "leased_range", "message_headers", "stage", "publish", "discard", "scan", "receive"}),

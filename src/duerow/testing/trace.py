@@ -125,6 +125,8 @@ class _RecordedStore:
 class _RecordedMessages:
     """The part of a store that is recorded."""
 
+    push_chunks = None  # a large push is recorded as a whole
+
     def __init__(self, part: Any, trace: Trace) -> None:
         self._part, self._trace = part, trace
 

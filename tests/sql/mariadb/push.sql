@@ -84,6 +84,21 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `priority` BIGINT PATH '$[6]'
     `delay` BIGINT PATH '$[8]')) AS given_rows) AS given
 RETURNING duerow_message.id
 
+-- statement: insert_keyless-plain
+-- Add messages without keys; return their ids, which follow the order given.
+INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT given.queue, given.`key`, given.kind, given.payload, NULL AS anon_1,
+    given.`group`, given.priority, 'new', UTC_TIMESTAMP(6) AS anon_2, UTC_TIMESTAMP(6) AS anon__1, 0, 0,
+    UTC_TIMESTAMP(6) AS anon__2
+FROM (SELECT given_rows.`payload`, CONVERT(:given_queue
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `queue`, CONVERT(:given_key
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `key`, CONVERT(:given_kind
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `kind`, CONVERT(:given_group
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `group`, CAST(:given_priority AS SIGNED) AS `priority`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`payload` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given
+RETURNING duerow_message.id
+
 -- statement: insert_many
 -- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,

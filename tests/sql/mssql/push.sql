@@ -87,6 +87,23 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     NVARCHAR(MAX) '$[4]', [group] NVARCHAR(4000) '$[5]', [priority] SMALLINT '$[6]', [due] DATETIME2(6) '$[7]',
     [delay] BIGINT '$[8]') AS cell) AS given) AS fresh
 
+-- statement: insert_keyless-plain
+-- Add messages without keys; return their ids, which follow the order given.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,
+    [group], priority, status, due_at, first_due_at, attempts, token, created_at)
+OUTPUT inserted.id SELECT NEXT VALUE FOR [duerow_message_id] OVER (ORDER BY fresh.line_number) AS anon_1, fresh.queue,
+    fresh.[key], fresh.kind, fresh.payload, fresh.headers, fresh.[group], fresh.priority, fresh.status, fresh.due_at,
+    fresh.first_due_at, fresh.attempts, fresh.token, fresh.created_at
+FROM (SELECT given.queue AS queue, given.[key] AS [key], given.kind AS kind, given.payload AS payload, NULL AS
+    headers, given.[group] AS [group], given.priority AS priority, 'new' AS status, @now AS due_at, @now AS
+    first_due_at, 0 AS attempts, 0 AS token, @now AS created_at, row_number() OVER (ORDER BY given.nth) AS line_number
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[payload] COLLATE Latin1_General_100_BIN2 AS [payload],
+    CAST(CAST(:given_queue AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue], CAST(CAST(:given_key AS NVARCHAR(4000))
+    AS VARBINARY(8000)) AS [key], :given_kind AS [kind], CAST(CAST(:given_group AS NVARCHAR(4000)) AS VARBINARY(8000))
+    AS [group], CAST(:given_priority AS SMALLINT) AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([payload] NVARCHAR(MAX)
+    '$[0]') AS cell) AS given) AS fresh
+
 -- statement: insert_many
 -- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); INSERT INTO duerow_message (id, queue, [key], kind, payload, headers,

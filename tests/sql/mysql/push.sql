@@ -97,6 +97,28 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[4]', `group` VARCHAR(255) CHARACTER
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[5]', `priority` BIGINT PATH '$[6]', `due` DATETIME(6) PATH '$[7]',
     `delay` BIGINT PATH '$[8]', nth_given FOR ORDINALITY)) AS given_rows) AS given
 
+-- statement: insert_keyless-plain
+-- Add messages without keys; return their ids, which follow the order given.
+INSERT INTO `duerow_message_id`
+VALUES (); SELECT last_insert_id() AS first, @@auto_increment_increment AS stride; DELETE
+FROM duerow_message_id
+WHERE duerow_message_id.id = :first_id; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_message_id
+FROM (SELECT found_rows.`id`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found
+    STRAIGHT_JOIN duerow_message_id ON duerow_message_id.id = found.id; INSERT INTO duerow_message (queue, `key`,
+    kind, payload, headers, `group`, priority, status, due_at, first_due_at, attempts, token, created_at, id) SELECT
+    given.queue, given.`key`, given.kind, given.payload, NULL AS anon_1, given.`group`, given.priority, 'new',
+    UTC_TIMESTAMP(6) AS anon_2, UTC_TIMESTAMP(6) AS anon__1, 0, 0, UTC_TIMESTAMP(6) AS anon__2, :first_id +
+    (given.nth_given - 1) * :id_stride AS anon_3
+FROM (SELECT given_rows.`payload`, CONVERT(:given_queue
+USING utf8mb4) COLLATE utf8mb4_0900_bin AS `queue`, CONVERT(:given_key
+USING utf8mb4) COLLATE utf8mb4_0900_bin AS `key`, CONVERT(:given_kind
+USING utf8mb4) COLLATE utf8mb4_0900_bin AS `kind`, CONVERT(:given_group
+USING utf8mb4) COLLATE utf8mb4_0900_bin AS `group`, CAST(:given_priority AS SIGNED) AS `priority`,
+    given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`payload` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given
+
 -- statement: insert_many
 -- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,

@@ -15,12 +15,12 @@ RETURNING duerow_message.id
 -- statement: change-headers-payload
 -- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
-SET kind=given.kind, payload=CAST(given.payload AS JSON), headers=CAST(given.headers AS JSON), due_at=CASE WHEN
-    (duerow_message.leased_until > statement_timestamp()) THEN statement_timestamp() ELSE duerow_message.due_at END,
-    token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
+SET kind=given.kind, payload=given.payload, headers=given.headers, due_at=CASE WHEN (duerow_message.leased_until >
+    statement_timestamp()) THEN statement_timestamp() ELSE duerow_message.due_at END, token=(duerow_message.token +
+    1), leased_by=NULL, leased_until=NULL
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
-    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[])) AS given(id, token, kind, payload, headers)
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS given(id, token, kind, payload, headers)
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
     duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())

@@ -44,16 +44,15 @@ FOR UPDATE) AS found ON true
 -- statement: insert_grouped
 -- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
-    attempts, token, created_at, behind_at) SELECT given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS
-    payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority, 'new', CASE WHEN given.behind THEN
-    NULL ELSE coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
-    statement_timestamp()) END AS anon_1, coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
-    microsecond'), statement_timestamp()) AS coalesce_1, 0, 0, statement_timestamp() AS statement_timestamp_1, CASE
-    WHEN given.behind THEN coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
-    statement_timestamp()) ELSE NULL END AS anon_2
+    attempts, token, created_at, behind_at) SELECT given.queue, given.key, given.kind, given.payload, given.headers,
+    given."group", given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due,
+    statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) END AS anon_1,
+    coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS
+    coalesce_1, 0, 0, statement_timestamp() AS statement_timestamp_1, CASE WHEN given.behind THEN coalesce(given.due,
+    statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) ELSE NULL END AS anon_2
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP
     WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_behind::VARCHAR AS
     TEXT) AS BOOLEAN[])) AS given(queue, key, kind, payload, headers, "group", priority, due, delay, behind)
@@ -62,30 +61,42 @@ RETURNING duerow_message.id
 -- statement: insert_keyless
 -- Add messages without keys; return their ids, which follow the order given.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
-    attempts, token, created_at) SELECT given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS payload,
-    CAST(given.headers AS JSON) AS headers, given."group", given.priority, 'new', coalesce(given.due,
-    statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce_1,
-    coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS
-    coalesce__1, 0, 0, statement_timestamp() AS statement_timestamp_1
+    attempts, token, created_at) SELECT given.queue, given.key, given.kind, given.payload, given.headers,
+    given."group", given.priority, 'new', coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
+    microsecond'), statement_timestamp()) AS coalesce_1, coalesce(given.due, statement_timestamp() + (given.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP
     WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS given(queue, key, kind, payload,
     headers, "group", priority, due, delay)
 RETURNING duerow_message.id
 
+-- statement: insert_keyless-plain
+-- Add messages without keys; return their ids, which follow the order given.
+INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT given.queue, given.key, given.kind, given.payload, CAST(NULL AS JSON) AS
+    anon_1, given."group", given.priority, 'new', statement_timestamp() AS statement_timestamp_1,
+    statement_timestamp() AS statement_timestamp__1, 0, 0, statement_timestamp() AS statement_timestamp__2
+FROM (SELECT given_rows.payload AS payload, CAST(:given_queue::VARCHAR AS TEXT) AS queue, CAST(:given_key::VARCHAR AS
+    TEXT) AS key, CAST(:given_kind::VARCHAR AS TEXT) AS kind, CAST(:given_group::VARCHAR AS TEXT) AS "group",
+    CAST(:given_priority::SMALLINT AS SMALLINT) AS priority
+FROM unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS given_rows(payload)) AS given
+RETURNING duerow_message.id
+
 -- statement: insert_many
 -- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
-    attempts, token, created_at) SELECT given.id, given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS
-    payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority, 'new', coalesce(given.due,
-    statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce_1,
-    coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS
-    coalesce__1, 0, 0, statement_timestamp() AS statement_timestamp_1
+    attempts, token, created_at) SELECT given.id, given.queue, given.key, given.kind, given.payload, given.headers,
+    given."group", given.priority, 'new', coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
+    microsecond'), statement_timestamp()) AS coalesce_1, coalesce(given.due, statement_timestamp() + (given.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]),
     CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]),
     CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS
     BIGINT[])) AS given(id, queue, key, kind, payload, headers, "group", priority, due, delay)
@@ -144,13 +155,13 @@ FROM generate_series(:generate_series_1::INTEGER, CAST(:count::INTEGER AS INTEGE
 -- statement: replace
 -- Give held messages the content of a new push; a lease on them ends.
 UPDATE duerow_message
-SET kind=given.kind, payload=CAST(given.payload AS JSON), headers=CAST(given.headers AS JSON), "group"=given."group",
-    priority=given.priority, status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL
-    '1 microsecond'), statement_timestamp()), behind_at=NULL, first_due_at=coalesce(given.due, statement_timestamp() +
-    (given.delay * INTERVAL '1 microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1),
-    leased_by=NULL, leased_until=NULL, last_attempt_at=NULL, last_error=NULL
+SET kind=given.kind, payload=given.payload, headers=given.headers, "group"=given."group", priority=given.priority,
+    status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
+    statement_timestamp()), behind_at=NULL, first_due_at=coalesce(given.due, statement_timestamp() + (given.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
+    leased_until=NULL, last_attempt_at=NULL, last_error=NULL
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]),
     CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]),
     CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS
     BIGINT[])) AS given(id, kind, payload, headers, "group", priority, due, delay)

@@ -2,12 +2,11 @@
 -- Add messages as they were, with given ids; return the ids of those whose key was free.
 INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.key, given.kind,
-    CAST(given.payload AS JSON) AS payload, CAST(given.headers AS JSON) AS headers, given."group", given.priority,
-    given.status, given.due_at, given.first_due_at, given.attempts, given.token, given.created_at,
-    given.last_attempt_at, CAST(given.last_error AS JSON) AS last_error
+    given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
+    given.attempts, given.token, given.created_at, given.last_attempt_at, CAST(given.last_error AS JSON) AS last_error
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]),
     CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]),
     CAST(CAST(:given_status::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH
     TIME ZONE[]), CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
@@ -26,14 +25,13 @@ RETURNING duerow_message.id
 -- Add finished turns as they were.
 INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "group", priority, outcome, moved_to,
     attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
-    given.token, given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS payload, CAST(given.headers AS
-    JSON) AS headers, given."group", given.priority, given.outcome, given.moved_to, given.attempts, given.created_at,
-    given.first_due_at, given.due_at, given.started_at, given.finished_at, given.worker, CAST(given.error AS JSON) AS
-    error, given.until
+    given.token, given.queue, given.key, given.kind, given.payload, given.headers, given."group", given.priority,
+    given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
+    given.started_at, given.finished_at, given.worker, CAST(given.error AS JSON) AS error, given.until
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
     CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS TEXT[]),
-    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]),
     CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[]),
     CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),

@@ -58,11 +58,11 @@ FOR UPDATE SKIP LOCKED
 -- out.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
-    CAST(duerow_staged.payload AS JSON) AS payload, CAST(duerow_staged.headers AS JSON) AS headers,
-    duerow_staged."group", duerow_staged.priority, 'new', coalesce(duerow_staged.due, statement_timestamp() +
-    (duerow_staged.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce_1,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
     coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
-    statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS statement_timestamp_1
+    statement_timestamp()) AS coalesce_1, coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
 FROM duerow_staged
 WHERE duerow_staged.staging_id = :staging_in::BIGINT
 ORDER BY duerow_staged.place
@@ -72,9 +72,8 @@ ORDER BY duerow_staged.place
 -- out.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
-    CAST(duerow_staged.payload AS JSON) AS payload, CAST(duerow_staged.headers AS JSON) AS headers,
-    duerow_staged."group", duerow_staged.priority, 'new', CASE WHEN (duerow_staged."group" IS NOT NULL AND
-    row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged."group"
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new', CASE WHEN
+    (duerow_staged."group" IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged."group"
 ORDER BY duerow_staged.place) > 1) THEN NULL ELSE coalesce(duerow_staged.due, statement_timestamp() +
     (duerow_staged.delay * INTERVAL '1 microsecond'), statement_timestamp()) END AS anon_1,
     coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
@@ -91,11 +90,11 @@ ORDER BY duerow_staged.place
 -- out.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
-    CAST(duerow_staged.payload AS JSON) AS payload, CAST(duerow_staged.headers AS JSON) AS headers,
-    duerow_staged."group", duerow_staged.priority, 'new', coalesce(duerow_staged.due, statement_timestamp() +
-    (duerow_staged.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce_1,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
     coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
-    statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS statement_timestamp_1
+    statement_timestamp()) AS coalesce_1, coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
 FROM duerow_staged
 WHERE duerow_staged.staging_id = :staging_in::BIGINT
 ORDER BY duerow_staged.place
@@ -105,12 +104,12 @@ WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 -- statement: stage
 -- Keep entries until they are published.
 INSERT INTO duerow_staged (staging_id, place, queue, key, kind, payload, headers, "group", priority, due, delay)
-    SELECT given.staging_id, given.place, given.queue, given.key, given.kind, CAST(given.payload AS JSON) AS payload,
-    CAST(given.headers AS JSON) AS headers, given."group", given.priority, given.due, given.delay
+    SELECT given.staging_id, given.place, given.queue, given.key, given.kind, given.payload, given.headers,
+    given."group", given.priority, given.due, given.delay
 FROM unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_place::VARCHAR AS TEXT) AS
     INTEGER[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS
     TEXT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS
-    TEXT[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS
+    JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS
     TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_due::VARCHAR AS TEXT) AS
     TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS given(staging_id, place,
     queue, key, kind, payload, headers, "group", priority, due, delay)

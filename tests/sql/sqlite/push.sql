@@ -61,6 +61,16 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given
 FROM json_each(:given) AS given_rows) AS given
 RETURNING id
 
+-- statement: insert_keyless-plain
+-- Add messages without keys; return their ids, which follow the order given.
+INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT given.queue, given."key", given.kind, given.payload, NULL AS anon_1,
+    given."group", given.priority, 'new', :now AS anon_2, :now AS anon__1, 0, 0, :now AS anon__2
+FROM (SELECT given_rows.value AS payload, :given_queue AS queue, :given_key AS "key", :given_kind AS kind,
+    :given_group AS "group", :given_priority AS priority
+FROM json_each(:given) AS given_rows) AS given
+RETURNING id
+
 -- statement: insert_many
 -- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
 INSERT INTO duerow_message (id, queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,

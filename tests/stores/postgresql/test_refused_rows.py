@@ -35,6 +35,27 @@ def test_an_error_of_the_database_names_the_constraint_and_repeats_no_value(
     assert SECRET in str(cause)  # for whoever looks for it
 
 
+def test_a_large_push_of_which_one_row_is_refused_pushes_nothing_and_the_next_one_works(
+    face: Face, postgresql_url: str, superuser: psycopg.Connection
+) -> None:
+    schema = f"refused_{uuid.uuid4().hex}"
+    urgent = [Draft(number, priority=1) for number in range(5_000)]
+    try:
+        with face.connect(postgresql_url, migrate=True, schema=schema) as db:
+            superuser.execute(
+                f'ALTER TABLE "{schema}".duerow_message ADD CONSTRAINT none_so_urgent CHECK (priority > 0)'.encode()
+            )
+            queue = db.queue("mail")
+            with pytest.raises(StoreRefused, match="none_so_urgent"):
+                queue.push_many([*urgent[:600], Draft("urgent"), *urgent])
+            assert queue.count() == 0
+            for _ in range(2):
+                assert len({answer.id for answer in queue.push_many(urgent)}) == 5_000
+            assert queue.count() == 10_000
+    finally:
+        superuser.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE'.encode())
+
+
 def test_an_error_about_a_value_names_its_code_alone() -> None:
     error = psycopg.errors.InvalidTextRepresentation(f'invalid input syntax for type integer: "{SECRET}"')
     told = explained(error)

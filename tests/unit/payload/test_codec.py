@@ -15,6 +15,7 @@ from duerow.payload.codec import (
     decode_failure,
     decode_headers,
     encode,
+    encode_alike,
     encode_failure,
     encode_headers,
     merge_patch,
@@ -141,3 +142,45 @@ def test_a_merge_patch_changes_neither_of_its_arguments(target, patch):
     before = json.dumps([target, patch])
     merge_patch(target, patch)
     assert json.dumps([target, patch]) == before
+
+
+@given(st.lists(JSON, min_size=1, max_size=5) | st.lists(st.binary(max_size=50), min_size=1, max_size=5))
+def test_payloads_encoded_together_are_encoded_as_each_alone(payloads):
+    alone = [encode(payload) for payload in payloads]
+    kind, texts = encode_alike(payloads)
+    assert [(kind, text) for text in texts] == [(one.kind, one.text) for one in alone]
+
+
+class Text(str):
+    """Text of another type."""
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (1,),
+        {"a": {1: 2}},
+        {Text("a"): 1},
+        [Text("a")],
+        [[1 << 63]],
+        -(1 << 63) - 1,
+        {"a": math.inf},
+        [math.nan],
+        "\0",
+        {"a\0": 1},
+        ["\ud800"],
+        date(2026, 1, 1),
+        "x" * (1 << 20),
+        json.loads("[" * 65 + "]" * 65),
+    ],
+    ids=lambda bad: repr(bad)[:20],
+)
+def test_payloads_are_not_encoded_together_if_one_of_them_is_refused(bad):
+    with pytest.raises(CodecError):
+        encode(bad)
+    assert encode_alike([1, bad, {"b": [None]}]) is None
+
+
+def test_payloads_of_several_kinds_are_not_encoded_together():
+    assert encode_alike([b"a", "a"]) is None
+    assert encode_alike([encode("a"), "a"]) is None

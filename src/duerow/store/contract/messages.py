@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import Plan
@@ -112,5 +112,21 @@ class MessageStore(Protocol):
 
         Returns how long until their next message is due (zero or less: now), None if there is none. Leased messages
         count: they are due at the end of their lease. For a queue in `kinds`, only messages of those kinds count.
+        """
+        ...
+
+
+@runtime_checkable
+class PushesChunks(Protocol):
+    """What this part of a store also has if a large push need not be encoded as a whole before it begins."""
+
+    def push_chunks(self, queue: str, chunks: Iterable[Sequence[Entry]]) -> Plan[list[Pushed]]:
+        """Add messages without keys to a queue in one transaction; return a result for each. Ids follow their order.
+
+        A chunk is made when its turn comes, so that the database works on one while the next is encoded. What is raised
+        in making it undoes the push.
+
+        Raises:
+            QueueDraining: the queue takes no new messages; nothing is written.
         """
         ...

@@ -114,6 +114,44 @@ def test_a_large_batch_is_answered_in_order_whatever_the_databases_limits(queue:
     assert queue.count() == crowd
 
 
+def test_a_large_batch_without_keys_is_answered_in_order(queue: Queue) -> None:
+    given = [Draft({"n": n, "of": [n / 2]}, headers={"n": n} if n % 2 else None, priority=n // 600) for n in range(700)]
+    answers = queue.push_many(given)
+    assert [answer.outcome for answer in answers] == ["created"] * 700
+    assert all(earlier.id < later.id for earlier, later in pairwise(answers))
+    found = {message.id: message for message in queue.peek(700)}
+    assert [found[answer.id].payload for answer in answers] == [draft.payload for draft in given]
+    assert [found[answer.id].headers for answer in answers] == [draft.headers or {} for draft in given]
+    assert [found[answer.id].priority for answer in answers] == [draft.priority for draft in given]
+
+
+def test_a_large_batch_keeps_each_group_in_order(queue: Queue) -> None:
+    queue.push_many(Draft(place, group="g" if place in (3, 650) else None) for place in range(700))
+    handed_out = queue.reserve_many(700)
+    assert [one.message.payload for one in handed_out if one.message.group == "g"] == [3]
+    assert len(handed_out) == 699
+
+
+BAD: dict[str, Draft] = {
+    r"payload\['at'\] is of type builtins.tuple": Draft({"at": (1, 2)}),
+    "an integer beyond 64 bits": Draft([1 << 63]),
+    r"holds U\+0000": Draft("a\0b"),
+    "holds a lone surrogate": Draft(["\ud800"]),
+    "header 'a' is text, a number or a boolean": Draft(1, headers={"a": None}),  # type: ignore[dict-item]
+    "a priority is an integer": Draft(1, priority=1 << 20),
+    "pushed to queue 'mail'": Draft(1, queue="other"),
+}
+"""Messages that are refused, by what the error says."""
+
+
+def test_the_first_bad_message_of_a_large_batch_is_named_and_nothing_is_pushed(db: Database, queue: Queue) -> None:
+    for says, bad in BAD.items():
+        with pytest.raises(InvalidMessage, match=says):
+            queue.push_many([*map(Draft, range(600)), bad, Draft(1, group="")])
+    assert everything(db) == []
+    assert queue.push_many([Draft("next"), Draft("and next")])[0].outcome == "created"
+
+
 def test_a_large_batch_of_taken_keys_is_answered_in_order(queue: Queue, crowd: int) -> None:
     few = crowd // 4
     first = queue.push_many(Draft(place, key=f"k-{place}") for place in range(few))

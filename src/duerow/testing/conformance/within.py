@@ -174,6 +174,8 @@ def test_a_refusal_leaves_the_callers_transaction_as_it_was(
             queue.push_many([Draft(1), Draft(2, key="m-3")], on_duplicate="reject", within=own.handle)
         with pytest.raises(CodecError):
             queue.push({1, 2}, within=own.handle)
+        with pytest.raises(CodecError):
+            queue.push_many([*map(Draft, range(600)), Draft(object())], within=own.handle)
         queue.release(mine, within=own.handle)
         with pytest.raises(LeaseLost):
             queue.commit(mine, within=own.handle)

@@ -12,6 +12,11 @@ def takes_pipelines() -> bool:
     return psycopg.Pipeline.is_supported()
 
 
+def has_pipelines(raw: Any) -> bool:
+    """Return whether a driver's connection is psycopg's, and can send several statements at once."""
+    return hasattr(raw, "pipeline") and takes_pipelines()
+
+
 def binary_cursor(cursor: Any, raw: Any) -> Any:
     """Return a psycopg cursor that returns plain tuples and uses the binary protocol."""
     import psycopg
@@ -19,3 +24,10 @@ def binary_cursor(cursor: Any, raw: Any) -> Any:
     made: Any = cursor(raw, row_factory=psycopg.rows.tuple_row)
     made.format = psycopg.pq.Format.BINARY
     return made
+
+
+def is_psycopgs(error: Exception) -> bool:
+    """Return whether an error comes from psycopg."""
+    import psycopg
+
+    return isinstance(error, psycopg.Error)

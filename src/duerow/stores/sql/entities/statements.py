@@ -144,13 +144,15 @@ class EntityStatementContext(StatementContext):
             return (self.dialect.one_of(*self.ids, found),)
         return self.dialect.one_of_rows(self.ids, found)
 
-    def over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
+    def over(
+        self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
+    ) -> OverRows:
         """Rows that are told by their ids are told by the columns of their primary keys."""
         if self.identity.is_plain or "id" not in names:
-            return super().over(names, build)
+            return super().over(names, build, optional)
         others = [name for name in names if name != "id"]
         types = super().over(others, build).types if others else {}
-        return OverRows(self.dialect, {**self.identity.kinds, **types}, build)
+        return OverRows(self.dialect, {**self.identity.kinds, **types}, build, optional)
 
     @property
     def unsettled(self) -> ColumnElement[bool]:

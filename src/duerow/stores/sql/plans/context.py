@@ -104,10 +104,12 @@ class Context:
         alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == rows}
         if len(alike) == len(values) and rows > 1:  # equal rows, but as many as are given
             alike.popitem()
-        bound = {f"given_{name}": value for name, value in alike.items()}
+        absent = frozenset(name for name in statement.optional if name in alike and alike[name] is None)
+        bound = {f"given_{name}": value for name, value in alike.items() if name not in absent}
         differing = {name: column for name, column in values.items() if name not in alike}
         return self.step(
-            statement.alike(frozenset(alike)), {**bound, **self.dialect.pack("given", differing), **(more or {})}
+            statement.alike(frozenset(alike) - absent, absent),
+            {**bound, **self.dialect.pack("given", differing), **(more or {})},
         )
 
     def row(self, entry: Entry) -> tuple[Any, ...]:
@@ -126,9 +128,24 @@ class Context:
             delay,
         )
 
+    def rows(self, entries: Sequence[Entry]) -> dict[str, Sequence[Any]]:
+        """Return the values of entries for ENTRY without the id, column by column."""
+        dues, delays = [entry.due for entry in entries], [entry.delay for entry in entries]
+        return {
+            "queue": [entry.queue for entry in entries],
+            "key": [entry.key for entry in entries],
+            "kind": [entry.kind for entry in entries],
+            "payload": [entry.payload for entry in entries],
+            "headers": [entry.headers for entry in entries],
+            "group": [entry.group for entry in entries],
+            "priority": [entry.priority for entry in entries],
+            "due": [None if due is None else self.dialect.write_moment(due) for due in dues],
+            "delay": [None if delay is None else self.dialect.write_span(delay) for delay in delays],
+        }
+
     def chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
         """Split into chunks for one statement, by number and, if a size is given, by characters."""
-        if size is None or len(items) <= 1:
+        if size is None or len(items) <= 1 or sum(map(size, items)) <= self.dialect.chunk_bytes:
             for start in range(0, len(items), self.dialect.chunk):
                 yield items[start : start + self.dialect.chunk]
             return

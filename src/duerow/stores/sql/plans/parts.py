@@ -29,7 +29,7 @@ class SqlMessages:
     def __init__(
         self, push: PushPlans, reserve: ReservePlans, settle: SettlePlans, read: ReadPlans, next_due: NextDuePlans
     ) -> None:
-        self.push = push.push
+        self.push, self.push_chunks = push.push, push.push_chunks
         self.reserve, self.pop = reserve.reserve, reserve.pop
         self.extend, self.settle = settle.extend, settle.settle
         self.find, self.next_due = read.find, next_due.next_due

@@ -8,6 +8,7 @@ from typing import Any
 from duerow.plan import Plan
 from duerow.store import cancellations
 from duerow.stores.sql.plans.context import Plans
+from duerow.stores.sql.statements import Step
 
 
 class PromotePlans(Plans):
@@ -30,7 +31,14 @@ class PromotePlans(Plans):
 
     def wake(self, queues: Iterable[str]) -> Plan[None]:
         """Wake the sleeping consumers of these queues."""
+        steps = self.waking(queues)
+        if steps:
+            yield steps[0]
+
+    def waking(self, queues: Iterable[str]) -> list[Step]:
+        """Return the steps of `wake`: none, or one."""
         names = sorted(set(queues))
         wake = self.context.statements.queues.wake
-        if names and wake is not None:
-            yield self.context.step(wake, self.context.dialect.pack("given", {"queue": names}))
+        if not names or wake is None:
+            return []
+        return [self.context.step(wake, self.context.dialect.pack("given", {"queue": names}))]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Final
 
 import msgspec
 
 from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
-from duerow.plan import BEGIN, Plan
+from duerow.plan import BEGIN, Plan, Several
 from duerow.store import Entry, Record
 from duerow.stores.sql.plans.context import Context, Group, Plans, T
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT
+from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT, Step
+
+_ID: Final = itemgetter(0)
 
 Place = tuple[str, str | None]
 """A queue and a key in it."""
@@ -56,10 +61,17 @@ class PushPlans(Plans):
         if len(entries) == 1 and (entries[0].key is None or (on_duplicate == "ignore" and not remembered)):
             self._note_places(entries)
             return [(yield from self._push_one(entries[0], self.context.drain_cache.unsure(entries[0].queue)))]
-        if unsure := sorted({entry.queue for entry in entries if self.context.drain_cache.unsure(entry.queue)}):
+        if unsure := sorted(filter(self.context.drain_cache.unsure, {entry.queue for entry in entries})):
             yield BEGIN
             yield from self.ask(unsure)
         return (yield from self.add(entries, on_duplicate, remembered))
+
+    def push_chunks(self, queue: str, chunks: Iterable[Sequence[Entry]]) -> Plan[list[Pushed]]:
+        """Add messages without keys, chunk by chunk; see PushesChunks.push_chunks."""
+        yield BEGIN
+        if self.context.drain_cache.unsure(queue):
+            yield from self.ask([queue])
+        return (yield from self._push_keyless(chunks, [queue], slow=True))
 
     def _push_once(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
@@ -78,16 +90,17 @@ class PushPlans(Plans):
 
     def add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
         """Add messages, even to a draining queue: outputs of messages in progress are not lost."""
-        self._note_places(entries)
         keyless = all(entry.key is None for entry in entries)
         if len(entries) == 1 and (keyless or (on_duplicate == "ignore" and not remembered)):
+            self._note_places(entries)
             return [(yield from self._push_one(entries[0], asking=False))]
         yield BEGIN
+        queues = {entry.queue for entry in entries}
         if keyless:
-            pushed = yield from self._push_keyless(entries)
-        else:
-            pushed = yield from self._push_keyed(entries, on_duplicate, remembered)
-        yield from self._promote.wake(entry.queue for entry in entries)
+            return (yield from self._push_keyless([entries], queues))
+        self._note_places(entries)
+        pushed = yield from self._push_keyed(entries, on_duplicate, remembered)
+        yield from self._promote.wake(queues)
         return pushed
 
     def ask(self, queues: Sequence[str]) -> Plan[None]:
@@ -109,10 +122,15 @@ class PushPlans(Plans):
         """Let claims of this process know where the messages will stand."""
         context = self.context
         context.floors.written()
-        for entry in entries:
-            context.floors.lower(entry.due)
-            if entry.priority or entry.group is not None:
-                context.priorities.add(entry.queue, [PriorityLine(entry.priority, entry.group is not None)])
+        dues = [entry.due for entry in entries if entry.due is not None]
+        if dues:
+            context.floors.lower(min(dues))
+        for queue, line in {
+            (entry.queue, PriorityLine(entry.priority, entry.group is not None))
+            for entry in entries
+            if entry.priority or entry.group is not None
+        }:
+            context.priorities.add(queue, [line])
 
     def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
         context = self.context
@@ -134,19 +152,26 @@ class PushPlans(Plans):
             if held:  # else the holder has gone since, and the key with it
                 return Pushed(held[entry.queue, entry.key], "ignored")
 
-    def _push_keyless(self, entries: Sequence[Entry]) -> Plan[list[Pushed]]:
-        context = self.context
-        pushed: list[Pushed] = []
-        seen: set[Group] | None = set() if any(entry.group is not None for entry in entries) else None
-        for chunk in context.chunks(entries, entry_size):
-            given = [context.row(entry) for entry in chunk]
-            if seen is None:
-                rows = yield context.given(context.statements.push.insert_keyless, ENTRY[1:], given)
+    def _push_keyless(
+        self, chunks: Iterable[Sequence[Entry]], queues: Iterable[str], slow: bool = False
+    ) -> Plan[list[Pushed]]:
+        waking = self._promote.waking(queues)
+        answers: list[list[Any]] = yield Several(chain(self._insertions(chunks), waking), slow)
+        inserted = answers[: len(answers) - len(waking)]
+        return [Pushed(id, "created") for rows in inserted for id in sorted(map(_ID, rows))]
+
+    def _insertions(self, chunks: Iterable[Sequence[Entry]]) -> Iterator[Step]:
+        """Return the steps that add messages without keys."""
+        context, statements = self.context, self.context.statements.push
+        seen: set[Group] = set()
+        for part in (part for chunk in chunks for part in context.chunks(chunk, entry_size)):
+            self._note_places(part)
+            given = context.rows(part)
+            if given["group"].count(None) == len(part):
+                yield context.columns(statements.insert_keyless, given)
             else:
-                behind = [(*row, _is_behind(entry, seen)) for row, entry in zip(given, chunk, strict=True)]
-                rows = yield context.given(context.statements.push.insert_grouped, (*ENTRY[1:], "behind"), behind)
-            pushed += [Pushed(id, "created") for id in sorted(row[0] for row in rows)]
-        return pushed
+                given["behind"] = [_is_behind(entry, seen) for entry in part]
+                yield context.columns(statements.insert_grouped, given)
 
     def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate, remembered: bool) -> Plan[list[Pushed]]:
         context = self.context
@@ -209,8 +234,8 @@ class PushPlans(Plans):
         context = self.context
         if not items:
             return set()
-        rows = [(item.id, *context.row(item.entry)) for item in items]
-        answered = {row[0] for row in (yield context.given(context.statements.push.insert_many, ENTRY, rows))}
+        given = {"id": [item.id for item in items], **context.rows([item.entry for item in items])}
+        answered = {row[0] for row in (yield context.columns(context.statements.push.insert_many, given))}
         return answered.intersection([item.id for item in items]) if context.dialect.answers_held else answered
 
     def take_back(self, ids: Sequence[int]) -> Plan[None]:

@@ -124,10 +124,14 @@ class StatementContext:
         """The columns that a write sets that may end a message for good: the time, if rows have one."""
         return {}
 
-    def over(self, names: Sequence[str], build: Callable[[Any], Executable]) -> OverRows:
-        """Return a statement over rows with these columns."""
+    def over(
+        self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
+    ) -> OverRows:
+        """Return a statement over rows with these columns; see OverRows."""
         types = {
             **self.entry_types,
+            "payload": self.dialect.told_json,
+            "headers": self.dialect.told_json,
             "token": BigInteger(),
             "error": Text(),
             "outcome": Text(),
@@ -151,7 +155,7 @@ class StatementContext:
             "last_error": Text(),
             **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
-        return OverRows(self.dialect, {name: self.kind_of(name, types[name]) for name in names}, build)
+        return OverRows(self.dialect, {name: self.kind_of(name, types[name]) for name in names}, build, optional)
 
     def bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
         """Return a bound value."""
@@ -214,10 +218,9 @@ class StatementContext:
 
     def due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return when a message is due that was pushed with a due time, a delay or neither."""
-        if isinstance(due, Null) and isinstance(delay, Null):
-            return self.now
-        later = self.dialect.later(self.now, delay)
-        return func.coalesce(due, later, self.now, type_=self.dialect.moment)
+        said = [] if isinstance(due, Null) else [due]
+        said += [] if isinstance(delay, Null) else [self.dialect.later(self.now, delay)]
+        return func.coalesce(*said, self.now, type_=self.dialect.moment) if said else self.now
 
     def due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
         """The due rows of a line, which are those of a queue with one priority, in groups or not."""

@@ -125,17 +125,22 @@ class OverRows:
         dialect: the dialect.
         types: the columns of the rows, and their types.
         build: builds the statement, given the rows as a table.
+        optional: columns that the table lacks if they have no values; the statement has fewer things to compute then.
     """
 
     def __init__(
-        self, dialect: Dialect, types: Mapping[str, TypeEngine[Any]], build: Callable[[Any], Executable]
+        self,
+        dialect: Dialect,
+        types: Mapping[str, TypeEngine[Any]],
+        build: Callable[[Any], Executable],
+        optional: frozenset[str] = frozenset(),
     ) -> None:
-        self.dialect, self.types, self.build = dialect, types, build
-        self._statements: dict[frozenset[str], Statement] = {}
+        self.dialect, self.types, self.build, self.optional = dialect, types, build, optional
+        self._statements: dict[tuple[frozenset[str], frozenset[str]], Statement] = {}
 
-    def alike(self, alike: frozenset[str]) -> Statement:
-        """Return the statement for rows with equal values in these columns."""
-        if alike not in self._statements:
-            given = self.dialect.given("given", self.types, alike)
-            self._statements[alike] = Statement(self.build(given))
-        return self._statements[alike]
+    def alike(self, alike: frozenset[str], absent: frozenset[str] = frozenset()) -> Statement:
+        """Return the statement for rows with equal values in some columns, and none in some that are optional."""
+        if (alike, absent) not in self._statements:
+            types = {name: kind for name, kind in self.types.items() if name not in absent}
+            self._statements[alike, absent] = Statement(self.build(self.dialect.given("given", types, alike)))
+        return self._statements[alike, absent]

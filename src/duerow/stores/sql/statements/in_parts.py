@@ -161,11 +161,11 @@ class ForEach(OverRows):
         super().__init__(dialect, dict.fromkeys(names, BigInteger()), ask)
         self._of: dict[int, Statement] = {}
 
-    def alike(self, alike: frozenset[str]) -> Statement:
+    def alike(self, alike: frozenset[str], absent: frozenset[str] = frozenset()) -> Statement:
         """Return the statement for rows with equal values in these columns."""
-        if alike not in self._statements:
-            self._statements[alike] = Statement(_Each(self, alike))
-        return self._statements[alike]
+        if (alike, absent) not in self._statements:
+            self._statements[alike, absent] = Statement(_Each(self, alike))
+        return self._statements[alike, absent]
 
     def of(self, count: int) -> Statement:
         """Return the statement for this many rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Null, Select, and_, case, cast, func, null, select
 from sqlalchemy.sql.base import Executable
@@ -12,6 +12,9 @@ from sqlalchemy.sql.base import Executable
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.context import StatementGroup
 from duerow.stores.sql.statements.core import ENTRY, ONE, OverRows, Statement
+
+OPTIONAL: Final = frozenset(("headers", "due", "delay"))
+"""The columns of ENTRY that a statement leaves out if no message has a value there."""
 
 
 class PushStatements(StatementGroup):
@@ -47,38 +50,38 @@ class PushStatements(StatementGroup):
         """Add messages with given ids; return the ids of those whose key was free. Locks in key order."""
 
         def build(given: Any) -> Executable:
-            fresh = self.fresh({name: given.c[name] for name in ENTRY})
+            fresh = self.fresh(_values(given, ENTRY))
             rows = select(*fresh.values()).select_from(given).where(const(1) == const(1))
             rows = rows.order_by(given.c.queue, given.c.key, given.c.id)
             added = self.dialect.insert(self.message).from_select(list(fresh), rows)
             return self.if_free(added, [self.message.c.id], told_ids=True)
 
-        return self.over(ENTRY, build)
+        return self.over(ENTRY, build, OPTIONAL)
 
     @cached_property
     def insert_keyless(self) -> OverRows:
         """Add messages without keys; return their ids, which follow the order given."""
 
         def build(given: Any) -> Executable:
-            fresh = self.fresh({name: given.c[name] for name in ENTRY[1:]})
+            fresh = self.fresh(_values(given, ENTRY[1:]))
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self.over(ENTRY[1:], build)
+        return self.over(ENTRY[1:], build, OPTIONAL)
 
     @cached_property
     def insert_grouped(self) -> OverRows:
         """Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first."""
 
         def build(given: Any) -> Executable:
-            fresh = self.fresh({name: given.c[name] for name in ENTRY[1:]})
+            fresh = self.fresh(_values(given, ENTRY[1:]))
             due = fresh["due_at"]
             fresh["due_at"] = case((given.c.behind, null()), else_=due)
             fresh["behind_at"] = case((given.c.behind, due), else_=null())
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self.over((*ENTRY[1:], "behind"), build)
+        return self.over((*ENTRY[1:], "behind"), build, OPTIONAL)
 
     @cached_property
     def next_ids(self) -> Statement:
@@ -174,3 +177,8 @@ class PushStatements(StatementGroup):
         columns = self.message.c
         held = and_(columns.key.is_not(None), self.context.live)
         return self.dialect.add_free(added, (columns.queue, columns.key), held, answer, told_ids)
+
+
+def _values(given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of given rows by their names; null for those that are left out."""
+    return {name: given.c[name] if name in given.c else null() for name in names}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 from duerow.plan import BEGIN
-from duerow.stores.sql.connections.aio.pipelined import send_in_one_go
+from duerow.stores.sql.connections.aio.pipelined import send_all, send_in_one_go
 from duerow.stores.sql.connections.callers import check_open
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.connections.handler_transactions import begin_postgresql
 from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, told_text
-from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, takes_pipelines
+from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, has_pipelines, takes_pipelines
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, milliseconds, of_step
+from duerow.stores.sql.statements import Step
 
 
 class Raw:
@@ -47,6 +49,18 @@ class Raw:
                 self.texts.lenient = True
                 raise garbled() from error
             known = of_step(self.dialect, self.limit, step, error, self.begun)
+            if known is None or known is error:
+                raise
+            raise known from error
+
+    async def at_once(self, steps: AsyncIterator[Step]) -> list[Any]:
+        """Carry out several steps, each while the next is made if the driver can."""
+        if not has_pipelines(self.raw):
+            return [await self(step) async for step in steps]
+        try:
+            return await send_all(self.raw, self._cursor, (self.texts.of(step) async for step in steps))
+        except Exception as error:
+            known = explained(self.dialect, error)
             if known is None or known is error:
                 raise
             raise known from error

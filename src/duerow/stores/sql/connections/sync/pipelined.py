@@ -1,9 +1,15 @@
 # Generated from ../aio/pipelined.py by tools/generate_sync.py; edit that file instead.
-"""Several statements sent to PostgreSQL in one round trip."""
+"""Several statements sent to PostgreSQL before the answer to the first has come."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from duerow.stores.sql.connections.psycopg_cursors import is_psycopgs
+
+IN_FLIGHT: Final = 8
+"""How many statements may be without an answer, which bounds what waits in memory to be sent."""
 
 
 def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: str, values: Any, after: str) -> None:
@@ -32,3 +38,35 @@ def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: str, v
         raise failed or error from None
     if failed is not None:
         raise failed
+
+
+def send_all(raw: Any, cursor: Callable[[], Any], statements: Iterator[tuple[str, Any]]) -> list[list[Any]]:
+    """Run statements through psycopg, each while the next is made; return their rows.
+
+    Args:
+        raw: psycopg's connection, in a transaction.
+        cursor: makes a cursor.
+        statements: their texts and values.
+    """
+    answers: list[list[Any]] = []
+    sent: list[Any] = []
+    failed: Exception | None = None
+    try:
+        with raw.pipeline():
+            try:
+                for text, values in statements:
+                    if len(sent) == IN_FLIGHT:
+                        answers += [one.fetchall() for one in sent]
+                        sent.clear()
+                    sent.append(cursor())
+                    sent[-1].execute(text, values)
+                answers += [one.fetchall() for one in sent]
+            except Exception as error:  # which psycopg would raise again at the end, and so log
+                failed = error
+    except Exception as error:
+        failed = failed or error
+    if failed is not None:
+        if is_psycopgs(failed):  # the server skipped what came after it, and psycopg may take that for prepared
+            raw.close()
+        raise failed
+    return answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +13,11 @@ from duerow.stores.sql.connections.callers import driver_of
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.connections.handler_transactions import INSIDE, begin_postgresql, waits_for_itself
 from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, read_by, told_text
-from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, takes_pipelines
-from duerow.stores.sql.connections.sync.pipelined import send_in_one_go
+from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, has_pipelines, takes_pipelines
+from duerow.stores.sql.connections.sync.pipelined import send_all, send_in_one_go
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, milliseconds, of_step
+from duerow.stores.sql.statements import Step
 
 
 class Raw:
@@ -61,6 +63,18 @@ class Raw:
                 self._cursor = self.cursor_of(self.raw)
                 raise garbled() from error
             known = of_step(self.dialect, self.limit, step, error, self.begun)
+            if known is None or known is error:
+                raise
+            raise known from error
+
+    def at_once(self, steps: Iterator[Step]) -> list[Any]:
+        """Carry out several steps, each while the next is made if the driver can."""
+        if not has_pipelines(self.raw):
+            return [self(step) for step in steps]
+        try:
+            return send_all(self.raw, lambda: self.cursor_of(self.raw), map(self.texts.of, steps))
+        except Exception as error:
+            known = explained(self.dialect, error)
             if known is None or known is error:
                 raise
             raise known from error

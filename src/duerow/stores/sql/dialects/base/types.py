@@ -35,6 +35,7 @@ class Types(ABC):
         json: the type of JSON text.
         bytewise: the collation that compares text byte for byte.
         told_word: the type of a `word` among a statement's bound values.
+        told_json: the type of JSON in rows of bound values.
         text: the type of text of a modest length that is not in an index.
         takes_parts: whether some statements are executed as several, see `statements.parts`.
         writes_alone: whether only one transaction writes at a time, and a read that turns to writing late may fail.
@@ -65,6 +66,7 @@ class Types(ABC):
     json: JsonText = JsonText("TEXT")
     bytewise: str
     told_word: TypeEngine[Any] = Text()
+    told_json: TypeEngine[Any] = Text()
     text: TypeEngine[Any] = Text()
     takes_parts = False
     writes_alone = False

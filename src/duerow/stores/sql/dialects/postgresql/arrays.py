@@ -78,9 +78,10 @@ def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
 
 def _literal(values: Sequence[Any]) -> str:
     """Return values as the text of a PostgreSQL array."""
-    if all(type(value) is int for value in values):
+    kinds = set(map(type, values))
+    if kinds <= {int}:
         return "{" + ",".join(map(str, values)) + "}"
-    if all(type(value) is str for value in values):
+    if kinds == {str}:
         joined = _SEPARATOR.join(values)
         if joined.count(_SEPARATOR) == len(values) - 1:
             return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import (
     URL,
     BigInteger,
+    ColumnClause,
     ColumnElement,
     Connection,
     FromClause,
@@ -82,7 +83,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         "psycopg": Caller("postgresql+psycopg", _commits_alone),
         "psycopg2": Caller("postgresql+psycopg2", _commits_alone),
     }
-    json = JsonText("JSON")
+    json = told_json = JsonText("JSON")
     bytewise = "C"
     keeps_dead_entries = True
     savepoints: tuple[str, str, str | None] = (
@@ -111,8 +112,8 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return select(cast(seconds * const(1_000_000), BigInteger)).scalar_subquery()
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return text cast to JSON, which also checks it."""
-        return cast(text, self.json)
+        """Return text cast to JSON, which also checks it; a column of given rows is JSON already."""
+        return text if isinstance(text, ColumnClause) and text.type is self.told_json else cast(text, self.json)
 
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the text itself, so that the driver does not parse the JSON."""
