@@ -67,6 +67,6 @@ def test_whatever_a_name_picks_each_promise_is_tried_in_one_way_at_least() -> No
 
 def test_behind_http_a_share_of_the_promises_is_tried() -> None:
     behind = [SimpleNamespace(originalname=f"test_{n}", path=Path("http/test_conformance.py")) for n in range(300)]
-    assert 25 < sum(not is_spared(one) for one in behind) < 75  # type: ignore[arg-type]
+    assert 12 < sum(not is_spared(one) for one in behind) < 50  # type: ignore[arg-type]
     assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("http/test_client.py")))  # type: ignore[arg-type]
     assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("memory/test_conformance.py")))  # type: ignore[arg-type]
