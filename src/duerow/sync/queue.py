@@ -168,7 +168,6 @@ class Queue(
         if not given:
             return []
         terms = (self.name, self.max_payload_bytes, self._payloads)
-        terms = (self.name, self.max_payload_bytes, self._payloads)
         # In the caller's transaction, nothing may be written before all are known to be valid.
         taker = None if within is not None else mapping.takes_chunks(self._store.messages, given, self._payloads)
         if taker is not None:
