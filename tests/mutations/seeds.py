@@ -26,7 +26,7 @@ QUEUES = "stores/sql/statements/queues.py"
 ENDING = "stores/sql/plans/settle.py"
 CONDITIONS = "stores/sql/conditions.py"
 JOINING = "stores/sql/plans/join.py"
-SETS = "stores/memory/join.py"
+SETS = "stores/join_sets.py"
 JOIN_SETS = "store/join_sets.py"
 FLOOR = "stores/sql/claim_floor.py"
 CLAIMS = "stores/sql/plans/claim.py"
@@ -199,7 +199,7 @@ MEMORY = [
     Mutation("the key of a failed attempt is remembered", PAST, "ended", "not isinstance(end, RolledBack)", "True"),
     Mutation("a late part begins another set", JOIN_SETS, "late_end", "closed_until > now", "closed_until <= now"),
     Mutation("a set has one part too many", JOIN_SETS, "grown", "len(parts) >= join.limit", "len(parts) > join.limit"),
-    Mutation("a part of a set ends as one too many", SETS, "join", "return joined(", "return join.full or dict("),
+    Mutation("a part of a set ends as one too many", SETS, "join", "return joined(", "return turn.full or dict("),
 ]  # fmt: skip
 
 POSTGRESQL = [

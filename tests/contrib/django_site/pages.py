@@ -7,7 +7,7 @@ from unittest import mock
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TestCase, override_settings
 
 import duerow
@@ -63,11 +63,12 @@ class Checks(TestCase):
 
     def test_a_project_without_the_app_is_told_to_add_it(self):
         with override_settings(DUEROW={"PREFIX": "missing_"}):
-            with self.assertRaisesMessage(SchemaOutdated, "are missing, or older than this duerow: run manage"):
+            told = "are missing, or older than this duerow: run manage"
+            with self.assertRaisesMessage(SchemaOutdated, told), transaction.atomic():  # which PostgreSQL aborts
                 database().queue("mail").count()
             with mock.patch("django.apps.apps.is_installed", return_value=False):
                 told = "add 'duerow.contrib.django' to INSTALLED_APPS, and run manage.py migrate"
-                with self.assertRaisesMessage(SchemaOutdated, told):
+                with self.assertRaisesMessage(SchemaOutdated, told), transaction.atomic():
                     database().queue("mail").count()
 
 
