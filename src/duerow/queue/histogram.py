@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from math import frexp, ldexp
+from math import ceil, frexp, ldexp
 from operator import attrgetter
 from typing import Any, Final
 
@@ -77,7 +77,7 @@ def _add_line(buckets: Buckets, reserved: Sequence[Any], start: int, end: int) -
         bucket = bucket_of((at - reserved[start].due_at).total_seconds())
         stop = end
         if bucket != shortest:
-            latest = at - timedelta(seconds=least(bucket))
+            latest = at - timedelta(microseconds=ceil(least(bucket) * 1e6))  # rounded, it may be in the next bucket
             stop = max(start + 1, bisect_right(reserved, latest, start, end, key=_DUE_AT))
         buckets[bucket] = buckets.get(bucket, 0) + stop - start
         start = stop
