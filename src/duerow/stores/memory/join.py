@@ -17,17 +17,12 @@ _NO_SET: SetState = (None, None)
 
 def join(state: State, now: datetime, record: Record, join: Joined) -> End | DuerowError:
     """Add a message to its set; return how its turn ends, or why it is refused."""
-    sets = _Sets(state, now)
-    outcome = join_sets.join(sets, record, join)
-    sets.forget_expired()
-    return outcome
+    return join_sets.join(_Sets(state, now), record, join)
 
 
 def close(state: State, now: datetime, record: Record, closed: Closed) -> None:
     """Complete a set with the parts that have arrived."""
-    sets = _Sets(state, now)
-    join_sets.complete(sets, record, closed.correlation, closed.remember)
-    sets.forget_expired()
+    join_sets.complete(_Sets(state, now), record, closed.correlation, closed.remember)
 
 
 class _Sets:
@@ -35,7 +30,6 @@ class _Sets:
 
     def __init__(self, state: State, now: datetime) -> None:
         self._state, self.now = state, now
-        self._is_completed = False
 
     def set_at(self, place: SetPlace) -> SetState:
         return self._state.sets.get(place, _NO_SET)
@@ -56,16 +50,11 @@ class _Sets:
         self._state.assign(self._state.parts, set_id, None)
 
     def put(self, record: Record) -> None:
+        """Store the message of a complete set, and forget the sets that were remembered for long enough."""
         self._state.put(record)
-        self._is_completed = True
-
-    def change(self, place: SetPlace, state: SetState) -> None:
-        self._state.assign(self._state.sets, place, None if state == _NO_SET else state)
-
-    def forget_expired(self) -> None:
-        """If a set was completed, forget the completed sets that were remembered for long enough."""
-        if not self._is_completed:
-            return
         for place, (set_id, until) in list(self._state.sets.items()):
             if set_id is None and until is not None and until <= self.now:
                 self._state.assign(self._state.sets, place, None)
+
+    def change(self, place: SetPlace, state: SetState) -> None:
+        self._state.assign(self._state.sets, place, None if state == _NO_SET else state)
