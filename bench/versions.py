@@ -108,25 +108,17 @@ def in_a_process(source: Path, url: str, count: int) -> dict[str, float]:
     return found
 
 
-def install(checkout: Path) -> None:
-    """Write what an installer would: the names under which this checkout has its stores, which may be others by now."""
-    project = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]
-    installed = checkout / "src" / f"{project['name']}-0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
-    groups = project["entry-points"].items()
-    lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in points.items()) for group, points in groups]
-    (installed / "entry_points.txt").write_text("\n".join(lines))
-
-
 @contextmanager
 def earlier(commit: str) -> Iterator[Path]:
     """A checkout of a commit beside this one."""
+    from tests.entry_points import install
+
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "then"
         subprocess.run(["git", "worktree", "add", "--detach", str(place), commit], cwd=ROOT, check=True)
         try:
-            install(place)
+            # Its stores may have other names than those of the installed version.
+            install(place / "src", tomllib.loads((place / "pyproject.toml").read_text())["project"])
             yield place
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(place)], cwd=ROOT, check=True)

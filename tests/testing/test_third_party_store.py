@@ -8,9 +8,9 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from tests.docs.pages import DOCS, blocks
+from tests.entry_points import install
 
 WHOLE = """
 
@@ -57,18 +57,6 @@ def run_suite(folder: Path, asked_for: str, more: str = "") -> str:
         timeout=120,
     )
     return done.stdout + done.stderr
-
-
-def install(folder: Path, project: dict[str, Any]) -> None:
-    """Write what an installer would leave of a package: its name and its entry points."""
-    installed = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    )
-    groups = project["entry-points"].items()
-    lines = [f"[{group}]\n" + "".join(f"{name} = {at}\n" for name, at in points.items()) for group, points in groups]
-    (installed / "entry_points.txt").write_text("\n".join(lines))
 
 
 def test_a_store_of_two_parts_keeps_their_promises_and_refuses_what_needs_another(tmp_path: Path):
