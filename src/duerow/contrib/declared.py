@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -33,7 +34,7 @@ Q = TypeVar("Q", bound=DeclaredQueue)
 T = TypeVar("T")
 
 
-class DeclaredQueues(Generic[Q, T]):
+class DeclaredQueues(ABC, Generic[Q, T]):
     """The queues and the tasks that a program declares.
 
     Args:
@@ -72,8 +73,9 @@ class DeclaredQueues(Generic[Q, T]):
         self._tasks.append(made)
         return made
 
+    @abstractmethod
     def _make_tasks(self, settings: dict[str, Any]) -> T:
-        raise NotImplementedError
+        """Return the tasks of the framework's API."""
 
     def _declare(self, queue: Q) -> None:
         """Tell a queue which queues it belongs to."""

@@ -59,7 +59,7 @@ class DeadLetter(NamedTuple):
     now: datetime
 
 
-CHUNK: Final = 500
+ENCODED_AT_ONCE: Final = 500
 """How many messages of a large push are encoded at a time."""
 
 HOPS: Final = "hops"
@@ -137,7 +137,7 @@ def draft_entries(
 
 def takes_chunks(messages: MessageStore, drafts: Sequence[Draft], payloads: Payloads) -> PushesChunks | None:
     """Return the store's part that takes a push chunk by chunk, if that one is large and has no keys; else None."""
-    if len(drafts) <= CHUNK or payloads.seals or not isinstance(messages, PushesChunks):
+    if len(drafts) <= ENCODED_AT_ONCE or payloads.seals or not isinstance(messages, PushesChunks):
         return None
     keyless = set(map(type, drafts)) == {Draft} and all(draft.key is None for draft in drafts)
     return messages if keyless else None
@@ -147,9 +147,9 @@ def push_chunks(
     messages: PushesChunks, drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads
 ) -> Plan[list[Pushed]]:
     """Return the plan of a push without keys whose drafts are encoded chunk by chunk, as they are sent."""
-    starts = range(0, len(drafts), CHUNK)
+    starts = range(0, len(drafts), ENCODED_AT_ONCE)
     return messages.push_chunks(
-        queue, (draft_entries(drafts[start : start + CHUNK], queue, max_bytes, payloads) for start in starts)
+        queue, (draft_entries(drafts[start : start + ENCODED_AT_ONCE], queue, max_bytes, payloads) for start in starts)
     )
 
 
