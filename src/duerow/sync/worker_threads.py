@@ -32,6 +32,7 @@ from duerow.worker.rate_limit import fetcher_of
 from duerow.worker.run import Run
 from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settler
 from duerow.worker.signals import LOOK
+from duerow.worker.stack import of_thread
 from duerow.worker.supervisor import (
     CANCELLATIONS,
     FETCHER,
@@ -142,6 +143,7 @@ class Handlers:
     def _start_slot(self) -> None:
         slot = Slot()
         self._run.slots.add(slot)
+        slot.look = lambda: of_thread(slot.runner.ident)
         body = self._one_by_one if self._run.options.one_by_one else self._one_after_the_other
         slot.runner = self._start(slot, lambda: body(slot))
 

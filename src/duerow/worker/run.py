@@ -27,6 +27,7 @@ from duerow.worker.budget import Budget
 from duerow.worker.in_flight import Ended, InFlight, Slot
 from duerow.worker.log import WorkerLog
 from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
+from duerow.worker.stack import Look
 
 Until = Literal["idle", "empty"] | None
 
@@ -228,6 +229,13 @@ class Run:
             restricted = limits.concurrency is not None or limits.rate is not None
             self.in_flight.prefetch.restrict(self.concurrency * self.width, restricted)
         self.journal.limited(limits)
+
+    def looks(self, attempt: Attempt) -> Look | None:
+        """Return what looks at the handler of an attempt; None: it has not begun."""
+        for slot in self.slots.copy():
+            if attempt in (slot.attempt, *slot.batch) and slot.started <= monotonic():
+                return slot.look
+        return None
 
     def policy_of(self, queue: str) -> RetryPolicy:
         """Return the retry policy of a queue."""
