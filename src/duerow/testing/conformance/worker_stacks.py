@@ -29,8 +29,8 @@ def test_the_worker_says_where_the_handler_of_a_message_is(shop: Workshop, monke
         await scan(message)
 
     first, second = shop.queue.push("first"), shop.queue.push("second")
-    terms = {"concurrency": 2, "lease": LEASE, "heartbeat": BEAT, "name": "w1", "poll": timedelta(hours=1)}
-    running = shop.start(handle, "idle", **terms)
+    poll = timedelta(hours=1)
+    running = shop.start(handle, "idle", concurrency=2, lease=LEASE, heartbeat=BEAT, poll=poll, name="w1")
     begun["first"].block()
     assert shop.queue.last_stack(first.id) is None
     told = shop.queue.stack(first.id, wait=WAIT)

@@ -215,6 +215,25 @@ async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) 
     return answer(await target.progress(id))
 
 
+@routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=models.StackOut)
+async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
+    """Ask the worker that handles a message where its handler is in its code; wait up to five seconds."""
+    target = await allowed(web, viewer, "operate", queue)
+    if await target.get(id) is None:
+        raise no_message(queue, id)
+    await web.record(viewer, "stack", queue, ids=[id])
+    return answer(await target.stack(id))
+
+
+@routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=models.StackOut | None)
+async def last_stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
+    """Return the stack that was last asked for; null: there was none in the last hour."""
+    target = await allowed(web, viewer, "view", queue)
+    if await target.get(id) is None:
+        raise no_message(queue, id)
+    return answer(await target.last_stack(id))
+
+
 @routes.post("/queues/{queue:path}/transfer", response_model=models.ChangedOut)
 async def transfer(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.TransferIn) -> Response:
     """Move messages to another queue; they keep their due times."""
