@@ -175,6 +175,8 @@ class Handlers:
         while not (self._run.over or slot.abandoned):
             if taken := self._take():
                 return taken
+            if self._run.leave(slot):
+                return None
             waiting = self._loop.create_future()
             self._waiting.append(waiting)
             await waiting

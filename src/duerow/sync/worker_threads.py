@@ -159,6 +159,8 @@ class Handlers:
         """Claim, handle and settle one message after the other, all in this thread: nothing is handed over."""
         while not slot.abandoned:
             with self._turn_to_claim:
+                if self._run.leave(slot):
+                    return
                 attempts = self._carry_out(self._fetcher.next(1))
             if not attempts:
                 return
@@ -175,7 +177,9 @@ class Handlers:
             if taken := self._take():
                 return taken
             with self._work:
-                self._work.wait_for(lambda: waiting or run.over)
+                self._work.wait_for(lambda: waiting or run.over or run.crowded)
+                if not waiting and run.leave(slot):
+                    return None
         return None
 
     def _take(self) -> Any:

@@ -58,7 +58,8 @@ class Options:
         cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
         heartbeat: the time between extensions of a lease, which also show whether it is lost; None: a third of the
             lease.
-        elastic: whether it can run more handlers than `concurrency`, if operators say so.
+        elastic: whether it can run more handlers than `concurrency`, if operators say so: not where one handler's
+            transaction locks everybody else out.
     """
 
     batch: int
@@ -217,6 +218,18 @@ class Run:
         """How many handlers may run at once: as many as it was started with, unless operators say otherwise."""
         wanted = self.limits.concurrency or self.options.concurrency
         return wanted if self.options.elastic else min(self.options.concurrency, wanted)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it has more slots than handlers may run at once."""
+        return len(self.slots) > self.concurrency
+
+    def leave(self, slot: Slot) -> bool:
+        """Drop a slot that has nothing to do if there are too many; return whether it was dropped."""
+        if not self.crowded or slot not in self.slots:
+            return False
+        self.slots.discard(slot)
+        return True
 
     def limit(self, limits: RunLimits) -> None:
         """Follow what operators allow from now on; what is in hand is not given back."""
