@@ -317,19 +317,7 @@ class MessageLeased(DuerowError):
 
 
 class NotInProgress(DuerowError):
-    """No consumer works on the message, so no handler has a stack.
-
-    Attributes:
-        message_id: the message.
-    """
-
-    def __init__(self, message_id: int) -> None:
-        self.message_id = message_id
-        super().__init__(f"message {message_id} is not in progress: only a running handler has a stack")
-
-    def __reduce__(self) -> tuple[type[NotInProgress], tuple[int]]:
-        """Pickle the error by its values, not its text."""
-        return NotInProgress, (self.message_id,)
+    """No consumer works on the message, so no handler has a stack."""
 
 
 class TimedOut(DuerowError):

@@ -34,7 +34,6 @@ def test_every_error_is_in_the_tree_that_opens_its_module(kind):
         errors.LeaseLost(7, AT),
         errors.LeaseLost(7),
         errors.MessageLeased(7, "here:1:a/b"),
-        errors.NotInProgress(7),
         errors.CodecError("payload is odd"),
         errors.StoreUnavailable("gone", "unknown"),
         errors.Conflict("deadlock"),

@@ -126,4 +126,4 @@ class InProgress(Edits[P]):
         if seen is None:
             raise InvalidMessage(f"queue {self.name!r} has no message {id}; it may be done, moved or removed")
         if seen.record.leased_until is None or seen.record.leased_until <= seen.now:
-            raise NotInProgress(id)
+            raise NotInProgress(f"message {id} is not in progress: only a running handler has a stack")

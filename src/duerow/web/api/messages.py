@@ -35,6 +35,7 @@ from duerow.web.api.common import (
     said,
     streamed,
 )
+from duerow.web.api.in_progress_models import ProgressOut, StackOut
 from duerow.web.api.models import moment, span
 from duerow.web.refusals import Refusal
 from duerow.web.security.viewer import Viewer
@@ -206,7 +207,7 @@ async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Canc
     return _changed(asked, changed)
 
 
-@routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=models.ProgressOut | None)
+@routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=ProgressOut | None)
 async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return how far the handler of a message is, as it said last; null: it said nothing."""
     target = await allowed(web, viewer, "view", queue)
@@ -215,7 +216,7 @@ async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) 
     return answer(await target.progress(id))
 
 
-@routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=models.StackOut)
+@routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut)
 async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Ask the worker that handles a message where its handler is in its code; wait up to five seconds."""
     target = await allowed(web, viewer, "operate", queue)
@@ -225,7 +226,7 @@ async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> 
     return answer(await target.stack(id))
 
 
-@routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=models.StackOut | None)
+@routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut | None)
 async def last_stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return the stack that was last asked for; null: there was none in the last hour."""
     target = await allowed(web, viewer, "view", queue)

@@ -111,33 +111,6 @@ class MessageOut(BaseModel):
     last_error: FailureOut | None
 
 
-class ProgressOut(BaseModel):
-    """How far the handler of a message is, as it said last."""
-
-    fraction: Annotated[float | None, Field(description="How much is done, from 0 to 1.")]
-    text: str | None
-    attempt: int
-    at: datetime | None
-
-
-class StackFrameOut(BaseModel):
-    """A call that has not returned."""
-
-    file: str
-    line: int
-    function: str
-
-
-class StackOut(BaseModel):
-    """Where a running handler was in its code when its worker looked; without values and source text."""
-
-    frames: Annotated[list[StackFrameOut], Field(description="The outermost call first; up to 200, the innermost.")]
-    attempt: int
-    worker: str
-    at: datetime
-    note: Annotated[str | None, Field(description="Why there are no frames; null: there are some.")]
-
-
 class MessagePage(BaseModel):
     """A page of messages."""
 

@@ -61,7 +61,7 @@ def refusal(error: errors.DuerowError) -> Refusal:
     more: dict[str, Any] = {}
     if isinstance(error, errors.DuplicateKey):
         more = {"queue": error.queue, "keys": list(error.keys)}
-    elif isinstance(error, errors.LeaseLost | errors.MessageLeased | errors.NotInProgress):
+    elif isinstance(error, errors.LeaseLost | errors.MessageLeased):
         more = {"message_id": error.message_id}
     elif isinstance(error, errors.StoreUnavailable):
         more = {"outcome": error.outcome}
