@@ -10,6 +10,7 @@
     │       └── KeyMissing      a payload is encrypted with a key that this process was not given
     ├── DuplicateKey            a live message already has the key
     ├── MessageLeased           a consumer is working on the message, so it was not changed
+    ├── NotInProgress           no consumer works on the message, so there is no stack
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     │   └── MessageGone         the message has left its queue: it was cancelled, removed, or finished elsewhere
     ├── BatchRefused            turns of a batch were refused, so the batch was not published
@@ -313,6 +314,10 @@ class MessageLeased(DuerowError):
     def __reduce__(self) -> tuple[type[MessageLeased], tuple[int, str | None]]:
         """Pickle the error by its values, not its text."""
         return MessageLeased, (self.message_id, self.leased_by)
+
+
+class NotInProgress(DuerowError):
+    """No consumer works on the message, so no handler has a stack."""
 
 
 class TimedOut(DuerowError):

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
@@ -16,9 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 import duerow
-from duerow import Database
+from duerow import Database, Worker
 from duerow.cli import output
 from duerow.cli.application import app
+from duerow.testing.worker_harness import Gate, eventually
+from duerow.worker import cancellation
 from duerow.worker.progress import draft, said
 from tests.cli.conftest import Command, parsed, run
 
@@ -97,6 +100,37 @@ def test_a_whole_message_is_shown_with_its_errors_its_turns_and_why_it_does_not_
     gone = command("show", "orders", str(pushed.id))
     assert (gone.exit_code, "no longer has this message" in gone.stdout, "done" in gone.stdout) == (0, True, True)
     assert parsed(command("show", "orders", "--key", "k", "--json"))["message"] is None
+
+
+def test_the_stack_of_a_running_handler_is_printed_and_the_question_recorded(
+    command: Command, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cancellation, "LONG", 0.05)
+    gate, queue = Gate(), database.queue("orders")
+    queue.push("x", key="k")
+    assert "message 1 is not in progress" in command("stack", "orders", "1").stderr
+    assert command("stack", "orders", "7").exit_code == 5
+    assert "ID or --key" in command("stack", "orders").stderr
+
+    def hang(message):
+        gate.block()
+
+    worker = Worker(queue, hang, name="w1", heartbeat=timedelta(milliseconds=100))
+    running = threading.Thread(target=lambda: worker.run("idle", signals=False))
+    running.start()
+    try:
+        eventually(lambda: queue.stats().leased)
+        told = command("stack", "orders", "--key", "k", "--wait", "60").stdout
+        assert told.startswith("attempt 1 of ")
+        assert ":w1, at " in told
+        assert "hang\n" in told
+        assert [frame["function"] for frame in parsed(command("stack", "orders", "1", "--json"))["frames"]][1:2] == [
+            "Gate.block"
+        ]
+        assert "ids=[1]" in command("audit", "payload.action = 'stack'").stdout
+    finally:
+        gate.open()
+        running.join()
 
 
 def test_a_dead_letter_is_listed_with_its_reason(command: Command, database: Database):

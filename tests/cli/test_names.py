@@ -17,6 +17,7 @@ OF_A_QUEUE = {
     "list": (),
     "find": (),
     "show": ("1",),
+    "stack": ("1",),
     "why": ("1",),
     "edit": ("--id", "1", "--payload", "2"),
     "reschedule": ("--id", "1", "--stop"),

@@ -14,9 +14,10 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
-from duerow import Draft, aio, fixed, limited
+from duerow import Draft, Message, aio, fixed, limited
 from duerow.aio.entity import EntityQueue
 from duerow.web import application
+from duerow.worker import cancellation
 from duerow.worker.progress import draft, said
 from tests.entity.models import Base, Mail
 from tests.web.conftest import Opened
@@ -230,6 +231,34 @@ async def test_a_message_is_cancelled_whoever_works_on_it_and_tells_how_far_it_i
     assert (await client.get(address)).json()["fraction"] == 0.4
     done = await client.post(f"queues/{name}/cancel", json={"id": pushed.id})
     assert done.json() == {"count": 1, "skipped": 0, "dry_run": False}
+    assert (await client.get(address)).status_code == 404
+
+
+async def test_an_operator_asks_where_a_handler_is_and_all_who_see_the_message_read_it(
+    client: httpx.AsyncClient, name: str, database: aio.Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cancellation, "LONG", 0.05)
+    queue, begun, over = database.queue(name), asyncio.Event(), asyncio.Event()
+
+    async def hang(message: Message) -> None:
+        begun.set()
+        await over.wait()
+
+    pushed = await queue.push("scan")
+    address = f"queues/{name}/messages/{pushed.id}/stack"
+    refused = await client.post(address)
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:duerow:problem:not-in-progress")
+    worker = aio.Worker(queue, hang, heartbeat=timedelta(milliseconds=100))
+    running = asyncio.create_task(worker.run("idle", signals=False))
+    await begun.wait()
+    told = (await client.post(address)).json()
+    assert [frame["function"].rpartition(".")[2] for frame in told["frames"]][-2:] == ["hang", "wait"]
+    assert (await client.get(address)).json() == told
+    audit = (await client.get("audit", params={"where": f"payload.queue = '{name}'"})).json()["entries"]
+    assert [one["action"] for one in audit] == ["stack", "stack"]
+    over.set()
+    await running
+    assert (await client.post(address)).status_code == 404
     assert (await client.get(address)).status_code == 404
 
 

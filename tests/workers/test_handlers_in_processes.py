@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from duerow import Draft, Message, bury, by_error, fixed, limited, on
 from duerow.errors import ConfigurationError
 from duerow.sync.worker import Worker
 from duerow.testing.worker_harness import Workshop, eventually, gone
+from duerow.worker import maintenance
 from tests.workers import jobs
 from tests.workers.test_middleware import made, through
 
@@ -54,6 +56,20 @@ def test_it_ends_turns_as_any_handler_does(timeless: Workshop) -> None:
     assert said["leave"] == ("SystemExit", "SystemExit: enough")
     done = [one.payload["n"] for one in timeless.db.queue("done").find()]
     assert done == ["signals"]
+
+
+def test_an_operator_has_more_of_them_started_and_those_without_work_ended(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "PRESENT", 0.0)
+    monkeypatch.setattr(maintenance, "LOOK", 0.05)
+    shop.start(jobs.act, processes=1)  # type: ignore[arg-type]
+    shop.queue.limit(concurrency=2)
+    eventually(lambda: len(multiprocessing.active_children()) == 2)
+    shop.queue.limit(concurrency=1)
+    eventually(lambda: len(multiprocessing.active_children()) == 1)
+    shop.queue.push("hello")
+    eventually(lambda: shop.db.queue("done").count() == 1)
 
 
 def test_the_error_chooses_its_policy(shop: Workshop) -> None:

@@ -33,8 +33,8 @@ class LimitsOfQueue(QueueHandle[P]):
         with. A worker of several queues applies the strictest of their limits.
 
         Args:
-            concurrency: how many handlers each worker runs at once, instead of as many as it was started with; workers
-                with child processes or transactional handlers run no more than that.
+            concurrency: how many handlers each worker runs at once, instead of as many as it was started with; child
+                processes are started and ended accordingly. On SQLite, one transactional handler runs at a time.
             cluster_concurrency: how many run at once in all workers that were started with a `cluster_concurrency`,
                 instead of that number.
             rate: the most messages that each worker starts in any span of this length, besides its own rate:

@@ -14,6 +14,7 @@ from duerow.settlement import Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.child_process import Child
 from duerow.worker.in_flight import Ended, Slot
+from duerow.worker.stack import StackFrame
 
 
 class AwaitedChild:
@@ -35,6 +36,10 @@ class AwaitedChild:
         except asyncio.CancelledError:
             self._child.kill()
             raise
+
+    def frames(self) -> Sequence[StackFrame]:
+        """As Child.frames."""
+        return self._child.frames()
 
     async def close(self) -> None:
         """As Child.close."""
@@ -82,6 +87,7 @@ class _InProcesses(Handlers):
 
     async def _one_after_the_other(self, slot: Slot) -> None:
         child = self._processes.open(f"duerow-{self._run.queue}")
+        slot.look = child.frames
         try:
             await child.ready()
             await super()._one_after_the_other(slot)

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
@@ -34,6 +35,7 @@ from duerow.worker.maintenance import (
 from duerow.worker.rate_limit import fetcher_of
 from duerow.worker.run import Run
 from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settler
+from duerow.worker.stack import of_task
 from duerow.worker.supervisor import (
     CANCELLATIONS,
     FETCHER,
@@ -119,6 +121,7 @@ class Handlers:
 
     def _start(self, slot: Slot) -> None:
         slot.runner = task = self._loop.create_task(self._until_left(slot), name=f"duerow-{self._run.queue}")
+        slot.look = partial(of_task, task, threading.get_ident())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -172,6 +175,8 @@ class Handlers:
         while not (self._run.over or slot.abandoned):
             if taken := self._take():
                 return taken
+            if self._run.leave(slot):
+                return None
             waiting = self._loop.create_future()
             self._waiting.append(waiting)
             await waiting

@@ -26,6 +26,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "duerow find mail --count --by payload.companyId",
     ),
     "show": ("duerow show mail 17", "duerow show mail --key welcome-ana"),
+    "stack": ("duerow stack mail 17", "duerow stack mail --key welcome-ana --wait 10"),
     "why": ("duerow why mail 17", "duerow why mail"),
     "edit": ("""duerow edit mail --id 17 --patch '{"to": "bo@example.org"}'""",),
     "reschedule": ("duerow reschedule mail --id 17 --delay 60", "duerow reschedule mail --where 'id < 100' --stop"),

@@ -1,4 +1,4 @@
-"""Commands for one message: push it, show it in full."""
+"""Commands for one message: push it, show it in full, ask where its handler is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
+from duerow.cli.audit import record
 from duerow.cli.history import print_turns
 from duerow.cli.operations import Name
 from duerow.cli.options import (
@@ -140,6 +141,36 @@ def show(
         tell("")
         print_turns(turns)
         _tell_logs(turns)
+
+
+def stack(
+    url: Url,
+    name: Name,
+    id: Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")
+    ] = None,
+    wait: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Wait at most this long for the answer.")] = 5.0,
+    prefix: Prefix = PREFIX,
+    schema: Schema = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the worker that handles a message where its handler is, and print the stack."""
+    if (id is None) == (key is None):
+        raise ConfigurationError("give either ID or --key KEY")
+    with connected(url, prefix, schema) as database:
+        queue = queue_in(database, name)
+        message = _found(queue, id, key)
+        if message is None:
+            raise missing(name, id, key)
+        record(database, "stack", name, ids=[message.id])
+        told = queue.stack(message.id, wait=span("--wait", wait))
+    if as_json:
+        print_json(told)
+        return
+    tell(f"attempt {told.attempt} of {told.worker}, at {told.at:%Y-%m-%d %H:%M:%S} UTC")
+    for line in [frame.shown for frame in told.frames] or [str(told.note)]:
+        tell(f"  {line}")
 
 
 def _found(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any] | None:

@@ -25,8 +25,7 @@ class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     """The limits that operators set for the workers of a queue, whatever these were started with.
 
     Attributes:
-        concurrency: how many handlers each worker runs at once; None: as many as it was started with. Workers with
-            child processes or transactional handlers run no more than that.
+        concurrency: how many handlers each worker runs at once; None: as many as it was started with.
         cluster_concurrency: how many run at once in all workers with a `cluster_concurrency`, instead of that number.
         rate: how many messages each worker begins in any span of `rate_span`; None: no further limit.
         rate_span: the length of that span.

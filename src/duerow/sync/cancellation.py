@@ -1,10 +1,12 @@
 # Generated from ../aio/cancellation.py by tools/generate_sync.py; edit that file instead.
-"""How a worker hears that messages were cancelled while their handlers run."""
+"""How a worker hears, while handlers run, that their messages were cancelled or asked about."""
 
 from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from datetime import timedelta
+from time import monotonic
 from typing import Final
 
 from duerow.errors import StoreUnavailable
@@ -12,32 +14,40 @@ from duerow.store import Listener, cancellations
 from duerow.sync.queue import Queue
 from duerow.sync.several_queues import SeveralQueues
 from duerow.worker.run import Run
+from duerow.worker.stack import places
 
 UNTOLD: Final = 0.5
 """Seconds to wait where the database tells nothing; after it the worker looks, and rests as long: a look a second."""
 
+NOTED: Final = 5.0
+"""Seconds for which it is enough to have told the database once that this worker listens."""
+
 
 class CancellationListener:
-    """Hears of cancelled messages on a connection of its own, since the worker may sleep on the other one.
+    """Hears of cancelled messages, and of questions about messages.
 
-    Where the database tells nothing, each wait is short, and the worker looks for itself.
+    It has a connection of its own, since the worker may sleep on the other one. Where the database tells nothing, each
+    wait is short, and the worker looks for itself.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
         self._database = queue.database
-        self._names = [cancellations(name) for name in run.queues]
+        self._asked = [] if queue.locked_while_handled else places(run.queues)
+        self._names = [*map(cancellations, run.queues), *self._asked]
+        self._noted_at = float("-inf")
         self._told = self._database.store.capabilities.wakes_consumers
         self._listener: Listener | None = None
         self._turn = threading.Lock()  # whoever wakes a listener must not find it closed
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most this many seconds; return whether messages may have been cancelled.
+        """Wait at most this many seconds; return whether messages may have been cancelled or asked about.
 
         The first call begins to listen, and returns at once: nobody has told what happened before.
 
         Raises:
             StoreUnavailable: the connection cannot be opened, or broke; the next call opens another.
         """
+        self._note()
         if self._listener is None:
             self._listener = self._database.connections.listen(self._names)
             return True
@@ -47,6 +57,13 @@ class CancellationListener:
         except StoreUnavailable:
             self.close()
             raise
+
+    def _note(self) -> None:
+        """Have pushes of questions wake this worker: some databases wake only those who are known to sleep."""
+        if self._told and self._asked and monotonic() - self._noted_at >= NOTED:
+            self._noted_at = monotonic()
+            until = timedelta(seconds=2 * NOTED)
+            self._database.run(lambda: self._database.store.messages.next_due(self._asked, until))
 
     def wake(self) -> None:
         """End a running wait."""

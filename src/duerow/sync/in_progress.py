@@ -1,14 +1,18 @@
 # Generated from ../aio/in_progress.py by tools/generate_sync.py; edit that file instead.
-"""Messages in progress: how far their handlers are, and how they are cancelled."""
+"""Messages in progress: how far their handlers are, where in their code, and how they are cancelled."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from datetime import timedelta
+from time import monotonic
+from typing import Any, Final
 
 import msgspec
 
 from duerow.conditions.model import Condition, every
-from duerow.message import LIVE
+from duerow.errors import InvalidMessage, NotInProgress, TimedOut
+from duerow.message import LIVE, check_queue_name, check_span
 from duerow.queue import edits, mapping
 from duerow.queue.edits import Changed
 from duerow.sync.edits import Edits
@@ -16,6 +20,10 @@ from duerow.sync.handle import P
 from duerow.sync.own_messages import OwnMessages
 from duerow.where import field
 from duerow.worker.progress import PROGRESS, Progress, progress_of
+from duerow.worker.stack import ASKED, STACK, Stack, places, stack_of
+
+LOOK: Final = 0.1
+"""Seconds between two looks for the answer of a worker."""
 
 
 class InProgress(Edits[P]):
@@ -67,3 +75,56 @@ class InProgress(Edits[P]):
         key = str(edits.one_id(id))
         found = OwnMessages(self.database, self.name + PROGRESS, mapping.message).read([key])
         return progress_of(found[key]) if found else None
+
+    def stack(self, id: int, *, wait: timedelta = timedelta(seconds=5)) -> Stack:
+        """Ask the worker that handles a message where the handler is in its code, and return the answer.
+
+        The worker answers within a second or two, once a handler of its has run for a second. Workers of this version
+        answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do not. The
+        answer is kept for an hour, for `last_stack`.
+
+        Args:
+            id: the message's id.
+            wait: how long to wait for the answer.
+
+        Raises:
+            ConfigurationError: the id is not valid (InvalidMessage: `wait`).
+            InvalidMessage: the queue has no such message.
+            NotInProgress: nobody works on the message, or not any longer.
+            TimedOut: no answer came in time.
+        """
+        until = monotonic() + check_span("wait", wait).total_seconds()
+        self._check_in_progress(id)
+        stored = OwnMessages(self.database, check_queue_name(self.name + STACK), mapping.message)
+        key = str(id)
+        stored.push([stored.entry(key, None, self.database.host_time() + ASKED)], "replace")
+        while (found := stack_of((stored.read([key])).get(key))) is None:
+            self._check_in_progress(id)
+            if monotonic() >= until:
+                stored.remove(key)
+                raise TimedOut(
+                    f"message {id}: its consumer did not say in {wait} where its handler is; a worker does, if it is "
+                    "of this version and reaches the database"
+                )
+            time.sleep(LOOK)
+        return found
+
+    def last_stack(self, id: int) -> Stack | None:
+        """Return the stack that was last asked for with `stack`; None: there was none in the last hour.
+
+        Raises:
+            ConfigurationError: the id is not valid.
+        """
+        key = str(edits.one_id(id))
+        if not places([self.name]):
+            return None
+        found = OwnMessages(self.database, self.name + STACK, mapping.message).read([key])
+        return stack_of(found.get(key))
+
+    def _check_in_progress(self, id: int) -> None:
+        chosen = edits.one_id(id)
+        seen = self.database.run(lambda: self._store.operations.inspect(self.name, chosen, None))
+        if seen is None:
+            raise InvalidMessage(f"queue {self.name!r} has no message {id}; it may be done, moved or removed")
+        if seen.record.leased_until is None or seen.record.leased_until <= seen.now:
+            raise NotInProgress(f"message {id} is not in progress: only a running handler has a stack")

@@ -66,6 +66,7 @@ class _InProcesses(Handlers):
 
     def _with_child(self, slot: Slot, body: Any) -> None:
         child = self._children[slot] = self._processes.open(f"duerow-{self._queue.name}")
+        slot.look = child.frames
         try:
             child.ready()
             body(slot)

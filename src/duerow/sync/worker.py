@@ -139,7 +139,7 @@ class Worker:
             budget=budget_of(check_rate(rate)),
             singleton=singleton,
             cluster_concurrency=cluster_concurrency,
-            elastic=processes is None and not transactional and entities is None,
+            elastic=not transactional or self._queue.database.store.capabilities.parallel_writes,
         )
         self._handlers: Handlers | None = None
         self._run: Run | None = None

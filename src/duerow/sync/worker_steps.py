@@ -17,18 +17,22 @@ from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
 from duerow.store import Query, Refused
 from duerow.store.consumer_id import consumer_name, new_claim
+from duerow.sync import offload
 from duerow.sync.executor import Executor
+from duerow.sync.own_messages import OwnMessages
 from duerow.sync.periods import keep_periods
 from duerow.sync.queue import Queue
 from duerow.sync.reservation import Reservation
 from duerow.sync.several_queues import SeveralQueues
-from duerow.worker.cancellation import FindLost
+from duerow.worker.attempt import Attempt
+from duerow.worker.cancellation import AnswerQuestions, FindLost
 from duerow.worker.fetcher import NextDue, Reserve
 from duerow.worker.lease_keeper import Extend, WriteProgress
 from duerow.worker.maintenance import KeepPeriods, LookForUnknown, Maintain, Present, Prune, ReadLimits, TellDifferences
 from duerow.worker.progress import PROGRESS, draft
 from duerow.worker.run import Run
 from duerow.worker.settler import Settle, WriteCounts
+from duerow.worker.stack import KEPT, answer, payload_of, places
 
 LOG: Final = logging.getLogger("duerow.worker")
 
@@ -44,6 +48,7 @@ class WorkerSteps:
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
         self._run, self._queue, self._database = run, queue, queue.database
         self._kept: dict[str, datetime] = {}
+        self._mute = queue.locked_while_handled  # rows have no queue for questions beside them
 
     @property
     def actions(self) -> dict[type, Callable[[Any], Any]]:
@@ -56,6 +61,7 @@ class WorkerSteps:
             Extend: self._extend,
             FindLost: self._find_lost,
             WriteProgress: self._write_progress,
+            AnswerQuestions: self._answer_questions,
             WriteCounts: lambda step: database.write_counts(),
             Maintain: lambda step: database.tick(),
             Prune: lambda step: database.prune(batches=1),
@@ -121,6 +127,36 @@ class WorkerSteps:
                 LOG.warning("the progress of %s is not written: %s", name.removesuffix(PROGRESS), error)
             else:
                 self._database.expiring.add(name)
+
+    def _answer_questions(self, step: AnswerQuestions) -> None:
+        """Write the stacks that operators have asked for; that it cannot be done concerns nothing else."""
+        try:
+            for name, asked in (self._questions(step.attempts)).items():
+                self._answer(name, asked)
+        except StoreUnavailable:
+            raise
+        except DuerowError as error:
+            LOG.warning("nobody can be told the stacks of handlers: %s", error)
+            self._mute = True
+
+    def _questions(self, attempts: list[Attempt]) -> dict[str, dict[str, Attempt]]:
+        """Return the attempts that were asked about, by the queue of the questions and their keys."""
+        asked: dict[str, dict[str, Attempt]] = {}
+        for attempt in () if self._mute else attempts:
+            for name in places([attempt.message.queue]):
+                asked.setdefault(name, {})[str(attempt.message.id)] = attempt
+        for name, by_key in asked.items():
+            found = OwnMessages(self._database, name).read(by_key)
+            asked[name] = {key: by_key[key] for key, answer in found.items() if answer is None}
+        return asked
+
+    def _answer(self, name: str, asked: dict[str, Attempt]) -> None:
+        stored, worker = OwnMessages(self._database, name), consumer_name(self._run.options.name)
+        for key, attempt in asked.items():
+            look, now = self._run.looks(attempt), self._database.host_time()
+            found = offload.off(partial(answer, attempt, look, worker, now))
+            stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
+            self._database.expiring.add(name)
 
     def _read_limits(self, step: ReadLimits) -> RunLimits:
         """Return the limits that operators have set."""

@@ -32,6 +32,7 @@ from duerow.worker.rate_limit import fetcher_of
 from duerow.worker.run import Run
 from duerow.worker.settler import EndWanted, Freed, Pause, RoomWanted, Settler
 from duerow.worker.signals import LOOK
+from duerow.worker.stack import of_thread
 from duerow.worker.supervisor import (
     CANCELLATIONS,
     FETCHER,
@@ -142,6 +143,7 @@ class Handlers:
     def _start_slot(self) -> None:
         slot = Slot()
         self._run.slots.add(slot)
+        slot.look = lambda: of_thread(slot.runner.ident)
         body = self._one_by_one if self._run.options.one_by_one else self._one_after_the_other
         slot.runner = self._start(slot, lambda: body(slot))
 
@@ -157,6 +159,8 @@ class Handlers:
         """Claim, handle and settle one message after the other, all in this thread: nothing is handed over."""
         while not slot.abandoned:
             with self._turn_to_claim:
+                if self._run.leave(slot):
+                    return
                 attempts = self._carry_out(self._fetcher.next(1))
             if not attempts:
                 return
@@ -173,7 +177,9 @@ class Handlers:
             if taken := self._take():
                 return taken
             with self._work:
-                self._work.wait_for(lambda: waiting or run.over)
+                self._work.wait_for(lambda: waiting or run.over or run.crowded)
+                if not waiting and run.leave(slot):
+                    return None
         return None
 
     def _take(self) -> Any:

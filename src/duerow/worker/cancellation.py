@@ -1,7 +1,7 @@
-"""Learn at once, or within a second where the database tells nothing, that messages were cancelled in mid-handler.
+"""Learn at once, or within a second where the database tells nothing, what operators want of running handlers.
 
-A plan (see `duerow.plan`) for its own thread and connection. It starts with the first handler that takes long, so that
-a worker of short handlers pays nothing for it.
+They cancel messages, and ask for stacks. A plan (see `duerow.plan`) for its own thread and connection. It starts with
+the first handler that takes long, so that a worker of short handlers pays nothing for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class WatchCancellations(msgspec.Struct, frozen=True):
 
 
 class AwaitCancellation(msgspec.Struct, frozen=True):
-    """Wait at most this many seconds; answered with whether messages in hand may have been cancelled."""
+    """Wait at most this many seconds; answered with whether messages in hand may have been cancelled or asked about."""
 
     seconds: float
 
@@ -46,14 +46,20 @@ class FindLost(msgspec.Struct, frozen=True):
     reservations: list[BareReservation]
 
 
+class AnswerQuestions(msgspec.Struct, frozen=True):
+    """Write the stacks of those attempts whose messages operators have asked about."""
+
+    attempts: list[Attempt]
+
+
 class CancellationWatch:
-    """Tells handlers of a run that their messages were cancelled."""
+    """Tells handlers of a run that their messages were cancelled, and operators where handlers are."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._outage = run, Backoff()
 
     def watch(self) -> Plan[None]:
-        """Look at the messages in hand whenever some may have been cancelled, until the last handler has ended."""
+        """Look at the messages in hand whenever something may be wanted of them, until the last handler has ended."""
         heard = False
         while not self._run.closing:
             if not handles_long(self._run):
@@ -79,6 +85,7 @@ class CancellationWatch:
             part = ours[start : start + MOST_AT_ONCE]
             refused = yield FindLost([attempt.reservation for attempt in part])
             lose(self._run, part, {one.receipt: one.error for one in refused})
+            yield AnswerQuestions([attempt for attempt in part if not attempt.over])
 
 
 def handles_long(run: Run) -> bool:

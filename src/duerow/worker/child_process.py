@@ -11,13 +11,14 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from duerow.errors import ConfigurationError, HandlerDied, InvalidOutcome, shown
 from duerow.settlement import Move, Settlement, failure, mistake
+from duerow.worker.stack import StackFrame, of_thread
 
 PATIENCE: Final = 1.0
 """How many seconds a child gets to end by itself."""
@@ -53,6 +54,8 @@ class Child:
         self._handler, self._name = handler, name
         self._process: Any = None
         self._channel: Connection[Any, Any] | None = None
+        self._questions: Connection[Any, Any] | None = None
+        self._asked = 0
         self._dismissed = False
 
     @property
@@ -68,10 +71,13 @@ class Child:
         """
         if self._channel is not None or self._dismissed:
             return
-        ours, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(theirs, self._handler), name=self._name, daemon=True)
+        (ours, theirs), (asking, answering) = _SPAWN.Pipe(), _SPAWN.Pipe()
+        serving = (theirs, answering, self._handler)
+        self._process = _SPAWN.Process(target=_serve, args=serving, name=self._name, daemon=True)
         self._process.start()
         theirs.close()
+        answering.close()
+        self._questions = asking
         try:
             said = ours.recv_bytes()
         except (EOFError, OSError):
@@ -116,6 +122,19 @@ class Child:
             raise _restored(outcome)
         return [_restored(one) for one in outcome] if isinstance(outcome, list) else _restored(outcome)
 
+    def frames(self) -> Sequence[StackFrame]:
+        """Return the frames of its handler, for one caller at a time; TimeoutError: it does not answer."""
+        self._asked += 1
+        with suppress(EOFError, OSError):  # it has ended
+            if self._questions is not None:
+                self._questions.send(self._asked)
+                while self._questions.poll(PATIENCE):
+                    number, frames = self._questions.recv()
+                    if number == self._asked:  # else the answer to an earlier question, which came too late
+                        return cast(Sequence[StackFrame], frames)
+                raise TimeoutError
+        return ()
+
     def _died(self) -> HandlerDied:
         self._forget()
         return HandlerDied(f"the handler's process {self._how_it_ended()}; how far the handler came is unknown")
@@ -134,8 +153,10 @@ class Child:
 
     def _forget(self) -> None:
         channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close()
+        questions, self._questions = self._questions, None
+        for one in (channel, questions):
+            if one is not None:
+                one.close()
         if self._process is not None:
             self._process.join(PATIENCE)
             if self._process.is_alive():
@@ -162,7 +183,7 @@ class Child:
 # In the child.
 
 
-def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
+def _serve(channel: Connection[Any, Any], questions: Connection[Any, Any], handler: bytes) -> None:
     """Load the handler and call it with everything that arrives, until nothing more can arrive."""
     _leave_signals_to_the_worker()
     threading.Thread(target=_end_with_the_worker, daemon=True).start()
@@ -171,6 +192,7 @@ def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
     except Exception as error:
         channel.send_bytes(f"{type(error).__qualname__}: {error}".encode())
         return
+    threading.Thread(target=_show_stacks, args=(questions,), daemon=True).start()
     channel.send_bytes(_READY)
     while True:
         try:
@@ -178,6 +200,14 @@ def _serve(channel: Connection[Any, Any], handler: bytes) -> None:
         except EOFError:
             return
         channel.send_bytes(_answer(function, subject))
+
+
+def _show_stacks(questions: Connection[Any, Any]) -> None:
+    """Answer each number with it and the frames of the handler, which runs in the main thread."""
+    with suppress(EOFError, OSError):  # the worker has closed its end
+        while True:
+            number = questions.recv()
+            questions.send((number, of_thread(threading.main_thread().ident or 0)))
 
 
 def _leave_signals_to_the_worker() -> None:
@@ -200,7 +230,7 @@ def _end_with_the_worker() -> None:
 def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
     """Call the handler; return whether it raised, and the outcome, as bytes."""
     try:
-        outcome = function(subject)
+        outcome = _call_handler(function, subject)
     except BaseException as error:  # anything that a handler raises is a failed attempt
         return pickle.dumps((True, _Carried.of(error)))
     many = isinstance(subject, list) and isinstance(outcome, list | tuple)
@@ -217,6 +247,11 @@ def _answer(function: Callable[[Any], Any], subject: Any) -> bytes:
         return pickle.dumps((False, carried))
     except Exception as error:
         return _failed(f"the handler returned {shown(outcome)}, which cannot be passed between processes: {error}")
+
+
+def _call_handler(function: Callable[[Any], Any], subject: Any) -> Any:
+    """Call the handler; stacks begin below here."""
+    return function(subject)
 
 
 def _failed(text: str) -> bytes:

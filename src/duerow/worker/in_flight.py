@@ -18,6 +18,7 @@ from duerow.reservation import BareReservation
 from duerow.settlement import Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.prefetch import Prefetch
+from duerow.worker.stack import Look
 
 NEVER: Final = 1e6
 """Seconds after which nobody waits any longer."""
@@ -47,9 +48,10 @@ class Slot:
         started: when that began, on the monotonic clock in seconds.
         abandoned: whether its handler was given up on; the slot must then take no further message.
         runner: the thread or task.
+        look: returns the frames of its handler.
     """
 
-    __slots__ = ("_ending", "abandoned", "attempt", "batch", "runner", "started")
+    __slots__ = ("_ending", "abandoned", "attempt", "batch", "look", "runner", "started")
 
     def __init__(self) -> None:
         self.attempt: Attempt | None = None
@@ -57,6 +59,7 @@ class Slot:
         self.started = 0.0
         self.abandoned = False
         self.runner: Any = None
+        self.look: Look = tuple
         self._ending = threading.Lock()
 
     def begin(self, attempt: Attempt) -> None:

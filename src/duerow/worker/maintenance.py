@@ -18,7 +18,7 @@ from duerow.queue.history import PRUNE_BATCH
 from duerow.queue.schedule import Maintained
 from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
-from duerow.worker.supervisor import StartSlot
+from duerow.worker.supervisor import AllChanged, StartSlot
 
 LOOK: Final = 10.0
 """The most seconds between looks at the schedules: a schedule that was just declared may tick this late."""
@@ -118,6 +118,8 @@ class Maintenance:
             self._run.limit((yield ReadLimits()))
             for _ in range(0 if self._run.over else self._run.concurrency - len(self._run.slots)):
                 yield StartSlot()
+            if self._run.crowded:
+                yield AllChanged()  # slots with nothing to do end
             yield from self._look_for_unknown()
         yield from self._compare()
         if self._prunes:  # one batch at a time, so that due schedules do not wait for all of them

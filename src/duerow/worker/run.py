@@ -27,6 +27,7 @@ from duerow.worker.budget import Budget
 from duerow.worker.in_flight import Ended, InFlight, Slot
 from duerow.worker.log import WorkerLog
 from duerow.worker.prefetch import BATCHES_AHEAD, Prefetch
+from duerow.worker.stack import Look
 
 Until = Literal["idle", "empty"] | None
 
@@ -57,7 +58,8 @@ class Options:
         cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
         heartbeat: the time between extensions of a lease, which also show whether it is lost; None: a third of the
             lease.
-        elastic: whether it can run more handlers than `concurrency`, if operators say so.
+        elastic: whether it can run more handlers than `concurrency`, if operators say so: not where one handler's
+            transaction locks everybody else out.
     """
 
     batch: int
@@ -217,6 +219,18 @@ class Run:
         wanted = self.limits.concurrency or self.options.concurrency
         return wanted if self.options.elastic else min(self.options.concurrency, wanted)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether it has more slots than handlers may run at once."""
+        return len(self.slots) > self.concurrency
+
+    def leave(self, slot: Slot) -> bool:
+        """Drop a slot that has nothing to do if there are too many; return whether it was dropped."""
+        if not self.crowded or slot not in self.slots:
+            return False
+        self.slots.discard(slot)
+        return True
+
     def limit(self, limits: RunLimits) -> None:
         """Follow what operators allow from now on; what is in hand is not given back."""
         before, self.limits = self.limits, limits
@@ -228,6 +242,13 @@ class Run:
             restricted = limits.concurrency is not None or limits.rate is not None
             self.in_flight.prefetch.restrict(self.concurrency * self.width, restricted)
         self.journal.limited(limits)
+
+    def looks(self, attempt: Attempt) -> Look | None:
+        """Return what looks at the handler of an attempt; None: it has not begun."""
+        for slot in self.slots.copy():
+            if attempt in (slot.attempt, *slot.batch) and slot.started <= monotonic():
+                return slot.look
+        return None
 
     def policy_of(self, queue: str) -> RetryPolicy:
         """Return the retry policy of a queue."""

@@ -66,7 +66,7 @@ class TurnsEnded(msgspec.Struct, frozen=True):
 
 
 class AllChanged(msgspec.Struct, frozen=True):
-    """Let all parts of the worker look at the run: it is over, closing, or its time is up."""
+    """Let all parts of the worker look at the run: it is over, closing, its time is up, or it has too many slots."""
 
 
 class Supervisor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +14,11 @@ from playwright.sync_api import Page, expect
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
-from duerow import Commit, Draft, Pipeline, Relay, Sink
+from duerow import Commit, Draft, Message, Pipeline, Relay, Sink, Worker
 from duerow.aio.entity import EntityQueue
+from duerow.testing.worker_harness import Gate
 from duerow.web import Accounts
+from duerow.worker import cancellation
 from tests.web.conftest import PASSWORD
 from tests.web.dashboard import scene
 from tests.web.dashboard.conftest import SIZE, Heard, Shop
@@ -132,6 +135,35 @@ def test_nothing_flickers_since_what_stays_is_never_drawn_anew(page: Page, shop:
     before = page.locator("#live").inner_text()
     expect(page.locator("#live")).not_to_have_text(before, use_inner_text=True)
     assert page.evaluate(CHANGED) == []
+
+
+def test_the_page_of_a_message_in_progress_shows_where_its_handler_is(
+    page: Page, shop: Shop, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cancellation, "LONG", 0.05)
+    queue, gate = shop.db.queue(f"slow-{uuid.uuid4().hex[:6]}"), Gate()
+    pushed = queue.push("scan")
+    page.goto(f"/queues/{queue.name}/messages/{pushed.id}")
+    page.get_by_role("button", name="Show stack").click()
+    expect(page.get_by_role("alert")).to_contain_text("not in progress")
+    heard.complaints.clear()  # the browser notes the status of that answer
+
+    def hang(message: Message) -> None:
+        gate.block()
+
+    worker = Worker(queue, hang, heartbeat=timedelta(milliseconds=100))
+    running = threading.Thread(target=lambda: worker.run("idle", signals=False))
+    running.start()
+    try:
+        page.goto(f"/queues/{queue.name}/messages/{pushed.id}")
+        expect(page.locator("#live")).to_contain_text("in progress")
+        page.get_by_role("button", name="Show stack").click()
+        expect(page.get_by_label("Stack", exact=True)).to_contain_text(f'File "{__file__}", line')
+        expect(page.get_by_label("Stack", exact=True)).to_contain_text("in Gate.block")
+        look(page)
+    finally:
+        gate.open()
+        running.join()
 
 
 def test_a_list_with_a_condition_is_live_and_the_field_suggests_fields_and_values(page: Page, shop: Shop) -> None:

@@ -13,7 +13,8 @@ from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback,
 from duerow.errors import NotSupported, StoreUnavailable
 from duerow.testing.contents import payloads
 from duerow.testing.faults import fail_at, watch
-from duerow.testing.worker_harness import Workshop
+from duerow.testing.worker_harness import Gate, Workshop
+from duerow.worker import maintenance
 
 AT_ONCE = fixed(timedelta(0))
 ONCE = limited(1, AT_ONCE)
@@ -184,6 +185,28 @@ def test_a_handler_that_had_lost_its_lease_undoes_its_effect(shop: Workshop, cap
     assert [
         record.getMessage() for record in caplog.records if f"lease lost on message {pushed.id}" in record.getMessage()
     ]
+
+
+def test_more_handlers_have_transactions_if_an_operator_says_so_and_the_database_can(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if refused(shop):
+        return
+    monkeypatch.setattr(maintenance, "SETTLED_IN", 0.0)
+    most = 3 if shop.db.store.capabilities.parallel_writes else 1
+    shop.queue.push_many([Draft(number) for number in range(4)])
+    shop.queue.limit(concurrency=3)
+    gate = Gate()
+    running: set[int] = set()
+
+    async def handle(message: Message, connection: Any) -> None:
+        running.add(message.payload)
+        if len(running) == most:
+            gate.open()
+        await gate.passed()
+
+    shop.work(handle, "empty", transactional=True)
+    assert running == {0, 1, 2, 3}
 
 
 def test_a_handler_that_loses_its_lease_meanwhile_undoes_its_effect(shop: Workshop) -> None:

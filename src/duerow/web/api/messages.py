@@ -35,6 +35,7 @@ from duerow.web.api.common import (
     said,
     streamed,
 )
+from duerow.web.api.in_progress_models import ProgressOut, StackOut
 from duerow.web.api.models import moment, span
 from duerow.web.refusals import Refusal
 from duerow.web.security.viewer import Viewer
@@ -206,13 +207,32 @@ async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Canc
     return _changed(asked, changed)
 
 
-@routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=models.ProgressOut | None)
+@routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=ProgressOut | None)
 async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return how far the handler of a message is, as it said last; null: it said nothing."""
     target = await allowed(web, viewer, "view", queue)
     if await target.get(id) is None:
         raise no_message(queue, id)
     return answer(await target.progress(id))
+
+
+@routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut)
+async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
+    """Ask the worker that handles a message where its handler is in its code; wait up to five seconds."""
+    target = await allowed(web, viewer, "operate", queue)
+    if await target.get(id) is None:
+        raise no_message(queue, id)
+    await web.record(viewer, "stack", queue, ids=[id])
+    return answer(await target.stack(id))
+
+
+@routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut | None)
+async def last_stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
+    """Return the stack that was last asked for; null: there was none in the last hour."""
+    target = await allowed(web, viewer, "view", queue)
+    if await target.get(id) is None:
+        raise no_message(queue, id)
+    return answer(await target.last_stack(id))
 
 
 @routes.post("/queues/{queue:path}/transfer", response_model=models.ChangedOut)

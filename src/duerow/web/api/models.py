@@ -111,15 +111,6 @@ class MessageOut(BaseModel):
     last_error: FailureOut | None
 
 
-class ProgressOut(BaseModel):
-    """How far the handler of a message is, as it said last."""
-
-    fraction: Annotated[float | None, Field(description="How much is done, from 0 to 1.")]
-    text: str | None
-    attempt: int
-    at: datetime | None
-
-
 class MessagePage(BaseModel):
     """A page of messages."""
 

@@ -22,6 +22,7 @@ STATUSES: Final[tuple[tuple[type[errors.DuerowError], int, str], ...]] = (
     (errors.InvalidMessage, 422, "invalid-message"),
     (errors.DuplicateKey, 409, "duplicate-key"),
     (errors.MessageLeased, 409, "message-leased"),
+    (errors.NotInProgress, 409, "not-in-progress"),
     (errors.LeaseLost, 409, "lease-lost"),
     (errors.QueueDraining, 409, "queue-draining"),
     (errors.QueryTimeout, 504, "query-timeout"),

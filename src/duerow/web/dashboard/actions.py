@@ -151,13 +151,28 @@ class Actions(FormActions):
         try:
             text = await self._change(visit, name, id, verb, typed)
         except DuerowError as error:
-            shown = await message(visit)
-            shown.values |= {"problem": error.told(PYTHON), "typed": typed, "tried": verb}
-            shown.status, shown.live = 400, False
-            return self.pages.page(visit, shown)
+            return await self._message_again(visit, error, typed, verb)
         gone = verb in ("remove", "cancel")
         now_in = forms.queue_name(typed) if verb == "transfer" else name
         return self.back(visit.url("queues", name) if gone else visit.url("queues", now_in, "messages", id), text)
+
+    async def stack(self, visit: Visit, form: FormData) -> Response:
+        """Ask the worker that handles a message where its handler is; its page shows the answer."""
+        name, id = self.operated(visit), int(visit.request.path_params["id"])
+        queue = await self.web.queue(name)
+        await self.web.record(visit.viewer, "stack", name, ids=[id])
+        try:
+            await queue.stack(id)
+        except DuerowError as error:
+            return await self._message_again(visit, error, {}, "stack")
+        return self.back(visit.url("queues", name, "messages", id), f"The worker of message {id} told its stack.")
+
+    async def _message_again(self, visit: Visit, error: DuerowError, typed: dict[str, str], tried: str) -> Response:
+        """Show the page of a message with an error, and what was typed."""
+        shown = await message(visit)
+        shown.values |= {"problem": error.told(PYTHON), "typed": typed, "tried": tried}
+        shown.status, shown.live = 400, False
+        return self.pages.page(visit, shown)
 
     async def _change(self, visit: Visit, name: str, id: int, verb: str, typed: dict[str, str]) -> str:
         queue = await self.web.queue(name)

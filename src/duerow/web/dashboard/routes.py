@@ -63,6 +63,7 @@ def routes(web: Web) -> list[BaseRoute]:
         "/queues/{queue}/purge": actions.purge,
         "/queues/{queue}/push": actions.push,
         "/queues/{queue}/many": actions.many,
+        "/queues/{queue}/messages/{id:int}/stack": actions.stack,
         "/queues/{queue}/messages/{id:int}/{verb}": actions.change,
         "/queues/{queue}/messages/{id:int}/lineage/{verb}": actions.lineage,
         "/queues/{queue}/rows/{verb}": actions.row,

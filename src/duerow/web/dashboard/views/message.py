@@ -34,6 +34,7 @@ async def message(visit: Visit) -> Shown:
         )
     reasons = []
     progress = None if found is None else await visit.live.shared(("progress", name, id), lambda: handle.progress(id))
+    stack = None if found is None else await visit.live.shared(("stack", name, id), lambda: handle.last_stack(id))
     if found is not None:
         with suppress(InvalidMessage):  # it has left in between
             reasons = await visit.live.shared(("why", name, id), lambda: handle.why(id))
@@ -54,6 +55,7 @@ async def message(visit: Visit) -> Shown:
             "turns": [visit.web.shown(turn) for turn in reversed(turns)],
             "reasons": visit.web.shown_reasons(reasons),
             "progress": progress,
+            "stack": stack if found is not None and stack is not None and stack.attempt == found.attempts else None,
             "limit": handle.declared.limit,
             "keeps": handle.keeping is not None and handle.keeping.history is not None,
             "json": pretty(msgspec.to_builtins(seen)),

@@ -1,0 +1,132 @@
+"""The stack of a running handler is that of all kinds of handlers, as far as Python can look."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import duerow
+from duerow import Message
+from duerow.encryption import Encryption
+from duerow.errors import NotInProgress
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.worker_harness import PATIENCE, Gate, Workshop, eventually
+from duerow.worker import cancellation
+from duerow.worker.stack import NOT_BEGUN, NOT_PYTHON, SILENT, StackFrame, answer
+from tests.workers import jobs
+
+BEAT = timedelta(milliseconds=100)
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def store() -> str:
+    """One family of databases: what stacks are made of is the same on all."""
+    return "memory"
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No handler has to run for a second before its worker listens."""
+    monkeypatch.setattr(cancellation, "LONG", 0.05)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """What handlers hang at until the test is over."""
+    gate = Gate()
+    yield gate
+    gate.open()
+
+
+def frames(shop: Workshop, id: int) -> Sequence[StackFrame]:
+    """Return the frames of a message's handler; none if it has not begun."""
+    try:
+        return shop.queue.stack(id, wait=timedelta(seconds=PATIENCE)).frames
+    except NotInProgress:  # until its handler is ready, a worker may give it back
+        return ()
+
+
+def functions(shop: Workshop, handler: Any, **terms: Any) -> list[str]:
+    """Return which functions a handler that hangs is in, from the outermost on, as its worker tells it."""
+    pushed = shop.queue.push("hang")
+    shop.start(handler, heartbeat=BEAT, grace=timedelta(0), **terms)
+    told = eventually(lambda: frames(shop, pushed.id))
+    found = [frame.function.rpartition(".")[2] for frame in told]
+    return found[found[0] == "call" :]  # without the workshop's own, which calls handlers for threads
+
+
+def test_of_a_handler_in_a_child_process_it_is_that_of_the_child(shop: Workshop, monkeypatch: Any) -> None:
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)
+    assert functions(shop, jobs.act, processes=1)[0] == "act"
+
+
+def test_of_a_batch_it_is_that_of_the_handler_of_all(shop: Workshop, gate: Gate) -> None:
+    async def handle(messages: list[Message]) -> None:
+        await gate.passed()
+
+    assert functions(shop, handle, whole_batch=True)[:2] == ["handle", "passed"]
+
+
+def test_of_a_handler_that_blocks_its_loop_it_is_that_of_the_thread(shop: Workshop, gate: Gate) -> None:
+    async def handle(message: Message) -> None:
+        gate.block()
+
+    assert functions(shop, handle)[:2] == ["handle", "block"]
+
+
+@pytest.mark.parametrize("face", ["async"], indirect=True)
+def test_what_a_task_awaits_is_followed_into_other_tasks_and_threads(shop: Workshop, gate: Gate) -> None:
+    async def inner() -> None:
+        await asyncio.to_thread(gate.block)
+
+    async def handle(message: Message) -> None:
+        await asyncio.create_task(inner())
+
+    found = functions(shop, handle)
+    assert found[:3] == ["handle", "inner", "to_thread"]
+    assert "block" in found
+
+
+@pytest.mark.parametrize("face", ["sync"], indirect=True)
+def test_a_handler_that_runs_an_event_loop_is_followed_into_it(
+    shop: Workshop, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)
+
+    def handle(message: Message) -> None:
+        asyncio.run(gate.passed())
+
+    found = functions(shop, handle)
+    assert (found[0], found[found.index("passed") :][:1]) == ("handle", ["passed"])
+
+
+def test_stacks_are_encrypted_where_payloads_are(kind: str, place: Place, gate: Gate) -> None:
+    async def handle(message: Message) -> None:
+        await gate.passed()
+
+    sealed = Workshop(kind, place.url, {"encryption": Encryption([Encryption.new_key()])})
+    with closing(sealed), duerow.connect(place.url) as plain:
+        assert functions(sealed, handle)[0] == "handle"
+        (kept,) = plain.queue("mail/stack").find()
+        assert "handle" not in str(kept.payload)
+
+
+def test_why_there_are_no_frames_is_said() -> None:
+    message: Any = SimpleNamespace(attempts=2)
+    attempt: Any = SimpleNamespace(message=message)
+
+    def silent() -> list[StackFrame]:
+        raise TimeoutError
+
+    assert answer(attempt, None, "w", AT).note == NOT_BEGUN
+    assert answer(attempt, silent, "w", AT).note == SILENT
+    assert answer(attempt, tuple, "w", AT).note == NOT_PYTHON
+    told = answer(attempt, lambda: [StackFrame("shop.py", 7, "send")], "w", AT)
+    assert (told.attempt, told.note, told.frames[0].shown) == (2, None, 'File "shop.py", line 7, in send')
