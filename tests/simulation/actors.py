@@ -32,7 +32,8 @@ from duerow.store import (
 )
 from duerow.store import End as StoredEnd
 from tests.simulation import script
-from tests.simulation.ledger import KEEP, BrokenPromise, Ledger, parts_of
+from tests.simulation.known import KEEP, BrokenPromise, parts_of
+from tests.simulation.ledger import Ledger
 from tests.simulation.places import Connection, VirtualClock
 from tests.simulation.script import COUNT, DEADLINE, EVERY, SETS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from tests.simulation.ledger import BrokenPromise
+from tests.simulation.known import BrokenPromise
 from tests.simulation.script import Crash, Event, Operation, Pop, Push, Reserve, Script, Settle, Sleep, Together
 from tests.simulation.world import play
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mutations.seeds import STORES, Mutation
 from tests.simulation.broken import broken
-from tests.simulation.ledger import BrokenPromise
+from tests.simulation.known import BrokenPromise
 from tests.simulation.places import MemoryConnection
 from tests.simulation.script import Commit as Done
 from tests.simulation.script import Crash, Push, Reserve, Script, Settle, Sleep, program

@@ -8,7 +8,8 @@ from functools import cache
 from random import Random
 
 from tests.simulation.actors import Actor
-from tests.simulation.ledger import BrokenPromise, Ledger
+from tests.simulation.known import BrokenPromise
+from tests.simulation.ledger import Ledger
 from tests.simulation.places import PLACES, Place, virtual_time
 from tests.simulation.scenarios import scenario
 from tests.simulation.script import Crash, Event, Operation, Script, Sleep
