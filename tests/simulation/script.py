@@ -213,20 +213,21 @@ class Script:
 
 def program(script: Script, broken: str = "") -> str:
     """Return the source of a program that plays a script, and fails as it did."""
-    actors = "".join(f"        {_tuple(actor)},\n" for actor in script.actors)
+    actors = "".join(_lines(actor, 12) for actor in script.actors)
     return (
         f"# {broken}\n" * bool(broken)
         + "from tests.simulation.script import *\n"
         + "from tests.simulation.world import play\n\n"
-        + "play(\n    Script(\n"
-        + f"        {script.place!r},\n        (\n{_indented(actors)}        ),\n"
+        + f"play(\n    Script(\n        {script.place!r},\n        (\n{actors}        ),\n"
         + f"        {_tuple(script.events)},\n    ),\n    tell=print,\n)\n"
     )
 
 
+def _lines(operations: tuple[Operation, ...], indent: int) -> str:
+    """Return what an actor does, each operation on a line."""
+    start = " " * indent
+    return f"{start}(\n" + "".join(f"{start}    {one!r},\n" for one in operations) + f"{start}),\n"
+
+
 def _tuple(values: tuple[Any, ...]) -> str:
     return f"({', '.join(map(repr, values))}{',' * (len(values) == 1)})"
-
-
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
