@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from duerow import Database, Draft, Queue, fixed, limited
+from duerow import Database, Draft, Queue
 from duerow.errors import InvalidMessage, NotSupported
 from duerow.testing.clock import MovableClock, hours, microseconds, minutes, seconds
 from duerow.testing.conformance.fixtures import OpenDatabase
@@ -135,30 +134,6 @@ def test_a_large_batch_is_lent_in_order(queue: Queue, crowd: int) -> None:
     assert queue.reserve() is None
     assert queue.commit_many(lent) == []
     assert queue.count() == 0
-
-
-class _HurriedClock(MovableClock):
-    """A clock that moves on by two seconds whenever somebody looks at it."""
-
-    def now(self) -> datetime:
-        """Return the time."""
-        return self.advance(seconds(2))
-
-
-@pytest.mark.parametrize("history", [None, hours(1)], ids=["no history", "history"])
-def test_a_claim_that_takes_longer_than_its_lease_names_each_message_once(
-    open_database: OpenDatabase, clock: MovableClock, history: timedelta | None
-) -> None:
-    queue = open_database().queue("mail", history=history)
-    queue.push_many([Draft(number) for number in range(4)])
-    queue.reserve_many(2, lease=seconds(1))
-    clock.advance(minutes(1))
-    hurried = open_database(clock=_HurriedClock(clock.now()), migrate=False)
-    hasty = hurried.queue("mail", history=history, retry=limited(1, fixed(seconds(0))))
-    reservations = hasty.reserve_many(3, lease=seconds(1))
-    ids = [one.message.id for one in reservations]
-    assert len(set(ids)) == len(ids)
-    assert hasty.commit_many(reservations) == []
 
 
 def test_a_lease_that_is_none_is_refused_and_nothing_is_lent(db: Database, queue: Queue) -> None:
