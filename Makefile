@@ -17,7 +17,7 @@ PROCESSES := $(shell n=$$(nproc); echo $$((n < 6 ? n + 2 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo example test soak torture lint types docs bench screenshots mutate model wheel changelog lock clean java servers
+.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate model wheel changelog lock clean java servers
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -38,6 +38,9 @@ soak: .venv/dev.stamp java servers ## Run the long tests
 
 torture: .venv/dev.stamp servers ## Kill and disturb processes on SQLite and PostgreSQL for two minutes (ARGS="sqlite --kills 2000")
 	$(RUN) -m tests.crash.torture $(ARGS)
+
+simulate: .venv/dev.stamp ## Interleave many workers in one process, by a seed (ARGS="memory --interleavings 1000000 --seed 1")
+	$(RUN) -m tests.simulation $(ARGS)
 
 lint: .venv/dev.stamp ## Check form, types, and that generated code is current
 	$(RUN) -m ruff format --check .

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback
+from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback, fixed, limited
 from duerow.errors import LeaseLost, NotSupported
 from duerow.reservation import BareReservation
 from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
+from duerow.testing.conformance.fixtures import OpenDatabase
 from duerow.testing.contents import stored
 
 LEASE = minutes(1)
@@ -233,3 +234,27 @@ def test_a_dead_message_of_a_group_that_is_redriven_takes_the_turn_of_a_lease_th
         queue.move(second, to="billing")
     queue.commit(first)
     assert reserved(queue).message.payload == "second"
+
+
+class _HurriedClock(MovableClock):
+    """A clock that moves on by two seconds whenever somebody looks at it."""
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return self.advance(seconds(2))
+
+
+@pytest.mark.parametrize("history", [None, hours(1)], ids=["no history", "history"])
+def test_a_claim_that_takes_longer_than_its_lease_names_each_message_once(
+    open_database: OpenDatabase, clock: MovableClock, history: timedelta | None
+) -> None:
+    queue = open_database().queue("mail", history=history)
+    queue.push_many([Draft(number) for number in range(4)])
+    queue.reserve_many(2, lease=seconds(1))
+    clock.advance(minutes(1))
+    hurried = open_database(clock=_HurriedClock(clock.now()), migrate=False)
+    hasty = hurried.queue("mail", history=history, retry=limited(1, fixed(seconds(0))))
+    reservations = hasty.reserve_many(3, lease=seconds(1))
+    ids = [one.message.id for one in reservations]
+    assert len(set(ids)) == len(ids)
+    assert hasty.commit_many(reservations) == []

@@ -150,7 +150,8 @@ class ClaimPlans(Plans):
             self._raise_floor(claim, line, start, rows, read(rows[-1][1]))
         if len(rows) < bound["limit_in"]:
             self._found_less(claim, line, start, bool(rows))
-        return {row[0]: row[1] for row in rows if row[0] not in claim.passed}
+        taken = {one.id for one in claim.records}  # the lease of one may have ended meanwhile
+        return {row[0]: row[1] for row in rows if row[0] not in claim.passed and row[0] not in taken}
 
     def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""

@@ -111,10 +111,25 @@ class Claim:
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
         """Add the rows that a statement took; rows that are no records were buried."""
-        self.records += records
+        self.take(records, rows)
         self.rows += len(rows)
         if len(records) < len(rows):
             self.buried += [self.used(row, line) for row in rows if row[STATUS] == "dead"]
+
+    def take(self, records: Sequence[Any], rows: Rows) -> None:
+        """Add records; what this claim took before is named once, as it is now.
+
+        If its lease ended before the claim did, the claim takes no more: it would go on for ever if that happened
+        again and again.
+        """
+        before, over = self.records, False
+        if before and not self.ends:
+            again = {row[0] for row in rows}
+            self.records = [one for one in before if one.id not in again]
+            over = len(self.records) < len(before)
+        self.records += records
+        if over:
+            self.limit = len(self.records)
 
     def used(self, row: Sequence[Any], line: PriorityLine) -> Used:
         """Return a row of LENT that was buried."""

@@ -136,7 +136,7 @@ class _Unread(Claim):
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
         """Add the rows that a statement lent or buried."""
-        self.records += records
+        self.take(records, rows)
         self.rows += len(rows)
         if len(records) < len(rows):
             self.buried += [(row[0], row[1]) for row in rows if row[_STATUS] == "dead"]
