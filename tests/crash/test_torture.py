@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import create_engine, inspect
 from typer.testing import CliRunner, Result
 
 import duerow
@@ -49,12 +49,12 @@ def test_the_tables_of_a_run_are_made_anew_dropped_and_no_reason_to_refuse(setti
     tables.create(setting)
     tables.check_is_free(setting)
     assert tables.Reader(setting).rows() == []
-    tables.drop(setting)
-    assert inspect(setting.engine).get_table_names() == []
+    setting.access.drop()
+    assert inspect(create_engine(setting.url)).get_table_names() == []
 
 
-def test_a_store_that_speaks_no_sql_is_refused():
-    with pytest.raises(ConfigurationError, match="speaks SQL"):
+def test_a_store_within_one_process_is_refused():
+    with pytest.raises(ConfigurationError, match="that several processes reach"):
         torture.torture("memory://", Options(kills=0))
 
 

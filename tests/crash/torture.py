@@ -1,4 +1,4 @@
-"""Torture SQLite and the tests' own PostgreSQL, which is restarted as well: `make torture`."""
+"""Torture SQLite and the tests' own servers, of which PostgreSQL is restarted as well: `make torture`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from tempfile import TemporaryDirectory
 from duerow.testing.torture import Options, Report, torture
 from duerow.testing.torture.options import any_seed
 from tests.processes import forking
-from tests.servers import mariadb, postgresql
+from tests.servers import mariadb, mongodb, postgresql
 
-FAMILIES = ("sqlite", "postgresql", "mariadb")
+FAMILIES = ("sqlite", "postgresql", "mariadb", "mongodb")
+
+WITHOUT_LEVELS = ("mongodb",)
+"""Those that have no SERIALIZABLE."""
 
 
 def main() -> int:
@@ -37,7 +40,10 @@ def run(family: str, asked: argparse.Namespace) -> Report:
     seed = any_seed() if asked.seed is None else asked.seed
     print(f"{family}, seed {seed}", flush=True)
     with server(family) as (url, restart):
-        options = Options(seed, asked.kills, asked.seconds, serializable=True, restart=restart, restarts=asked.restarts)
+        levels = family not in WITHOUT_LEVELS
+        options = Options(
+            seed, asked.kills, asked.seconds, serializable=levels, restart=restart, restarts=asked.restarts
+        )
         report = torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
     print(report, flush=True)
     return report
@@ -52,7 +58,7 @@ def server(family: str) -> Iterator[tuple[str, Callable[[], None] | None]]:
         elif family == "postgresql":
             yield running.enter_context(postgresql.restartable())
         else:
-            yield running.enter_context(mariadb.running()), None
+            yield running.enter_context((mariadb if family == "mariadb" else mongodb).running()), None
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ The parts, in the order in which a run uses them:
 
 options         how long a run is, and which faults it meets
 environment     the database, its queues and how a process opens them
-tables          makes the tables of a run, reads them in plain SQL, and drops them
+access          how a run reaches the database beside duerow: `sql`, `mongodb`
+tables          makes the tables of a run, and reads them at its end
 ledger          the table in which every process writes what it is about to do and what it did
 producer        pushes in every way
 handler         how the turn of a message ends that a worker hands out

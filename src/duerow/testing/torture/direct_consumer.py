@@ -106,10 +106,10 @@ class ByHand:
         """End each turn together with a line that says so."""
         for one in lent:
             try:
-                with self.setting.transaction() as connection:
-                    self.ledger.write(*self._lines("finished", [one]), within=connection)
-                    self.ledger.write(*self._lines("ended", [one]), within=connection)
-                    one.commit(within=connection)
+                with self.setting.transaction() as opened:
+                    self.ledger.write(*self._lines("finished", [one]), within=opened)
+                    self.ledger.write(*self._lines("ended", [one]), within=opened)
+                    one.commit(within=opened)
             except LeaseLost:
                 pass
 

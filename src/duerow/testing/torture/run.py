@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from duerow.testing.torture import tables
 from duerow.testing.torture.consumer import KINDS, consume
-from duerow.testing.torture.environment import Setting, check_connection, queues
-from duerow.testing.torture.faults import Faults, proxy_for, through
+from duerow.testing.torture.environment import Setting, queues
+from duerow.testing.torture.faults import Faults, proxy_for
 from duerow.testing.torture.ledger import Ledger
 from duerow.testing.torture.operation import operate
 from duerow.testing.torture.options import Options
@@ -56,7 +56,7 @@ def torture(
     """Torture a database: make tables of its own, let a run happen, judge it, and drop the tables.
 
     Args:
-        url: the database: one of those that speak SQL.
+        url: the database.
         options: how long the run is, and which faults it meets.
         shared: whether the database may have queues of somebody else.
         tell: is told how far it is.
@@ -77,7 +77,7 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             folder or Path(temporary),
         )
-        check_connection(run.setting)
+        run.setting.access.check()
         if not shared:
             tables.check_is_free(run.setting)
         tables.create(run.setting)
@@ -90,7 +90,8 @@ def torture(
         finally:
             run.stop()
             run.close()
-            tables.drop(run.setting)
+            run.setting.access.drop()
+            run.setting.access.close()
 
 
 class Run:
@@ -117,7 +118,7 @@ class Run:
         self._number = 0
         self._alive: list[WorkerProcess] = []
         self.setting = Setting(url, settings, options.seed, serializable=options.serializable)
-        self._proxy = proxy_for(url) if options.cuts else None
+        self._proxy = proxy_for(self.setting.access) if options.cuts else None
         self.faults = Faults(options, self.setting, self._proxy, self._chance)
         self.killed: Counter[str] = Counter()
         self.ended: list[str] = []
@@ -165,10 +166,9 @@ class Run:
         self._alive.clear()
 
     def close(self) -> None:
-        """Close the run's own connections."""
+        """Close the proxy."""
         if self._proxy is not None:
             self._proxy.close()
-        self.setting.engine.dispose()
 
     def report(self, seconds: float) -> Report:
         """Read all that there is to judge by, and judge."""
@@ -186,7 +186,7 @@ class Run:
 
     def _start(self, role: str, kind: str | None = None) -> WorkerProcess:
         self._number += 1
-        url = through(self.setting.url, self._proxy)
+        url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
         setting = replace(self.setting, url=url, number=self._number, traces=self._traces)
         ours, theirs = self._context.Pipe(duplex=False)
         kind = self._chance.choice(KINDS) if kind is None else kind

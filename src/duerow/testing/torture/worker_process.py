@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from duerow.testing.torture.environment import APPLICATION, OUT_OF_LUCK
+from duerow.testing.torture.access import APPLICATION
+from duerow.testing.torture.environment import OUT_OF_LUCK
 
 MOST_WORK: Final = 0.35
 """Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
