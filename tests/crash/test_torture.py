@@ -77,9 +77,22 @@ def tortured(monkeypatch: pytest.MonkeyPatch, report: Report, *arguments: str) -
 
 
 def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pytest.MonkeyPatch):
-    arguments = ["--seed", "7", "--kills", "3", "--seconds", "5", "--processes", "4", "--no-stops", "--no-cuts"]
+    arguments = [
+        "--seed",
+        "7",
+        "--kills",
+        "3",
+        "--seconds",
+        "5",
+        "--processes",
+        "4",
+        "--no-stops",
+        "--no-cuts",
+        "--clocks",
+        "--full-disk",
+    ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
-    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, "true"), True]
+    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, True, True, "true"), True]
     assert result.exit_code == 0
     assert "nothing was lost, duplicated, stuck or out of order" in result.stdout
 

@@ -32,8 +32,8 @@ class Access(Protocol):
     """
 
     @property
-    def overlapping(self) -> bool:
-        """Whether two transactions that write can be open at the same time."""
+    def is_file(self) -> bool:
+        """Whether each process opens a file: one transaction writes at a time, and each goes by its own clock."""
         ...
 
     def check(self) -> None:

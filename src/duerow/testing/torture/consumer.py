@@ -42,7 +42,7 @@ def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
         asyncio.run(_work_async(setting, lease, WORKERS[kind], ready))
         return
     with setting.open() as database:
-        claims = Claims()
+        claims = Claims(setting.times_agree)
         watch(database, claims.told)
         taken = queues(database, lease)
         ready()
@@ -75,7 +75,7 @@ def _work(setting: Setting, taken: list[Queue[Any]], claims: Claims, kind: str) 
 
 
 async def _work_async(setting: Setting, lease: timedelta, terms: dict[str, Any], ready: Callable[[], None]) -> None:
-    claims, ledger = Claims(), Ledger(setting)
+    claims, ledger = Claims(setting.times_agree), Ledger(setting)
     handler = Handler(f"{setting.seed} {setting.number}")
     async with await setting.aopen() as database:
         watch(database, claims.told)

@@ -73,7 +73,7 @@ class ByHand:
             until = min((one.until for one in kept), default=began)
         looked = [one for one in lent if one.message.key is None]  # one that has a key may have been replaced
         self.ledger.ask(self._lines("extended", looked))
-        if datetime.now(UTC) < until:
+        if datetime.now(UTC) < until and self.setting.times_agree:
             self.ledger.write(*self._lines("in time", looked))
         return lent
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 
 import duerow
 from duerow import Queue, aio
@@ -41,6 +41,7 @@ OUT_OF_LUCK = (
     InvalidMessage,
     OperationalError,
     InterfaceError,
+    InternalError,
 )
 """What a process may be told: its connection was ended, or others were faster. Whatever else it is told is a fault."""
 
@@ -70,6 +71,8 @@ class Setting:
         seed: what its chance begins with.
         number: its number in the run, no other's.
         serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
+        clocks: whether its clock is wrong.
+        full: whether its disk is full: the file of the database does not grow.
         traces: the folder where it records what its database does; None: nowhere.
     """
 
@@ -78,6 +81,8 @@ class Setting:
     seed: int = 0
     number: int = 0
     serializable: bool = False
+    clocks: bool = False
+    full: bool = False
     traces: Path | None = None
 
     @cached_property
@@ -89,6 +94,11 @@ class Setting:
     def access(self) -> Access:
         """The application's own access: for the ledger, and for transactions given to `within=`."""
         return access(self.url, self.prefix, self.serializable)
+
+    @property
+    def times_agree(self) -> bool:
+        """Whether all processes go by one clock; otherwise a lease may end early for one of them."""
+        return not (self.clocks and self.access.is_file)
 
     @property
     def all_settings(self) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Opened:
         url, prefix: as for `access`.
     """
 
-    overlapping = True
+    is_file = False
 
     def __init__(self, url: str, prefix: str) -> None:
         self._url, self._prefix = url, prefix

@@ -89,7 +89,7 @@ class Producer:
 
     def push_in_transactions_that_overlap(self) -> None:
         """Two pushes into one group, of which the first commits last where the database lets both be open."""
-        if not self.setting.access.overlapping:
+        if self.setting.access.is_file:
             return self.push_with_a_row()
         early, late = (self.ledger.new_act(within=True) for _ in range(2))
         queue, group = self._any_queue(), self._any_group()

@@ -41,7 +41,10 @@ class Report:
     stories: tuple[str, ...]
 
     def __str__(self) -> str:
-        counted = [f"{sum(self.killed.values())} killed", *(f"{times} {fault}" for fault, times in self.faults.items())]
+        counted = [
+            f"{sum(self.killed.values())} killed",
+            *(f"{times} {fault}" for fault, times in self.faults.items() if times),
+        ]
         told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
         told += f"{self.summary}; {self.events} events traced"
         if not self.broken:

@@ -43,7 +43,8 @@ MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "lease
 TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
 
 FINDING: Final = text(
-    "SELECT pid FROM pg_stat_activity WHERE application_name = :name ORDER BY (state = 'idle'), random() LIMIT 1"
+    "SELECT pid FROM pg_stat_activity WHERE application_name = :name "
+    "AND pid <> pg_backend_pid() ORDER BY (state = 'idle'), random() LIMIT 1"
 )
 """Finds a connection of the run's processes in PostgreSQL."""
 
@@ -57,6 +58,8 @@ class SqlAccess:
 
     def __init__(self, url: str, prefix: str, serializable: bool) -> None:
         self._url, self._prefix, self._serializable = url, prefix, serializable
+        self._url_read: URL = make_url(url)
+        self._engines: list[Engine] = []
         self.table = _ledger(prefix)
         self._message = table(f"{prefix}message", *map(column, MESSAGE))
         self._history = table(f"{prefix}history", *map(column, TURN))
@@ -69,28 +72,19 @@ class SqlAccess:
         self._asking = insert(self.table).values(held=select(func.count()).where(*same).scalar_subquery())
 
     @cached_property
+    def callers(self) -> Engine:
+        """The engine of transactions that are passed to `within=`."""
+        return self._engine("SERIALIZABLE" if self._serializable else None)
+
+    @cached_property
     def engine(self) -> Engine:
-        """An engine of the application's own."""
-        located: URL = make_url(self._url)
-        driving: Any = find_backend(self._url).driving  # type: ignore[attr-defined]
-        is_embedded = located.get_backend_name() == "sqlite"
-        arguments: dict[str, Any] = {"timeout": 60} if is_embedded else {}
-        if located.query.get("prepare_threshold") == "none":  # as behind a pooler
-            arguments["prepare_threshold"] = None
-        engine = create_engine(
-            located.difference_update_query(driving.settings).set(drivername=driving.blocking),
-            poolclass=QueuePool,
-            connect_args=arguments,
-            max_overflow=30,
-        )
-        if is_embedded:
-            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
-        return engine
+        """The engine of the ledger and the verdict, which lose no conflict, whatever the server's default is."""
+        return self._engine(None if self.is_file else "READ COMMITTED")
 
     @property
-    def overlapping(self) -> bool:
-        """Whether two transactions that write can be open at the same time."""
-        return self.engine.dialect.name != "sqlite"
+    def is_file(self) -> bool:
+        """See Access."""
+        return self._url_read.get_backend_name() == "sqlite"
 
     def check(self) -> None:
         """See Access."""
@@ -102,20 +96,18 @@ class SqlAccess:
 
     def address(self) -> tuple[str, int] | None:
         """See Access."""
-        located = make_url(self._url)
+        located = self._url_read
         port = located.port or (5432 if located.get_backend_name() == "postgresql" else None)
         return (located.host, port) if located.host and port else None
 
     def behind(self, port: int) -> str:
         """See Access."""
-        return make_url(self._url).set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
+        return self._url_read.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         """See Access."""
-        level = "SERIALIZABLE" if self._serializable else None
-        engine = self.engine.execution_options(isolation_level=level) if level else self.engine
-        with engine.begin() as connection:
+        with self.callers.begin() as connection:
             yield connection
 
     def write(self, rows: Sequence[Mapping[str, Any]], within: Any = None) -> None:
@@ -177,7 +169,7 @@ class SqlAccess:
 
     def answers(self) -> bool:
         """See Access."""
-        self.engine.dispose()
+        self.close()
         with suppress(DBAPIError):
             self._read(select(1))
             return True
@@ -195,7 +187,27 @@ class SqlAccess:
 
     def close(self) -> None:
         """See Access."""
-        self.engine.dispose()
+        for engine in self._engines:
+            engine.dispose()
+
+    def _engine(self, level: str | None) -> Engine:
+        """Return an engine of the application's own, whose connections have a level of isolation from the beginning."""
+        located = self._url_read
+        driving: Any = find_backend(self._url).driving  # type: ignore[attr-defined]
+        arguments: dict[str, Any] = {"timeout": 60} if self.is_file else {}
+        if located.query.get("prepare_threshold") == "none":  # as behind a pooler
+            arguments["prepare_threshold"] = None
+        engine = create_engine(
+            located.difference_update_query(driving.settings).set(drivername=driving.blocking),
+            poolclass=QueuePool,
+            connect_args=arguments,
+            max_overflow=30,
+            isolation_level=level,
+        )
+        if self.is_file:
+            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
+        self._engines.append(engine)
+        return engine
 
     def _write(self, statement: Any, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
         if within is not None:
