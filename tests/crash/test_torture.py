@@ -109,6 +109,17 @@ def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: py
     assert (told["seed"], told["killed"], told["faults"], told["broken"]) == (7, {"pop": 2}, {"cut": 1}, 1)
 
 
+def test_the_shortest_story_is_told_first():
+    lines = [
+        Line("pushed", "1.1", "mail", 17),
+        *[Line("begun", None, "mail", 17, 1)] * 3,
+        Line("pushed", "1.2", "mail", 18),
+    ]
+    report = report_on(Verdict(lines, [], []), Options(7), {}, {}, [], 0, 0.0)
+    assert "message 18" in report.stories[0]
+    assert sorted(report.stories, key=len) == list(report.stories)
+
+
 def test_a_process_that_ended_by_itself_is_a_broken_promise():
     report = report_on(
         Verdict([], [Row(1, "done", "new", {})], []), Options(7), {}, {}, ["a pop ended by itself"], 0, 0.0
