@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from model.catalog import Bounds
-from tests.servers.mariadb import apt
+from tests.servers.debian import apt
 from tests.servers.process import cache_folder
 from tests.servers.process import run as run_to_its_end
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import create_engine, inspect
 from typer.testing import CliRunner, Result
 
 import duerow
@@ -49,12 +49,12 @@ def test_the_tables_of_a_run_are_made_anew_dropped_and_no_reason_to_refuse(setti
     tables.create(setting)
     tables.check_is_free(setting)
     assert tables.Reader(setting).rows() == []
-    tables.drop(setting)
-    assert inspect(setting.engine).get_table_names() == []
+    setting.access.drop()
+    assert inspect(create_engine(setting.url)).get_table_names() == []
 
 
-def test_a_store_that_speaks_no_sql_is_refused():
-    with pytest.raises(ConfigurationError, match="speaks SQL"):
+def test_a_store_within_one_process_is_refused():
+    with pytest.raises(ConfigurationError, match="that several processes reach"):
         torture.torture("memory://", Options(kills=0))
 
 
@@ -77,9 +77,22 @@ def tortured(monkeypatch: pytest.MonkeyPatch, report: Report, *arguments: str) -
 
 
 def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pytest.MonkeyPatch):
-    arguments = ["--seed", "7", "--kills", "3", "--seconds", "5", "--processes", "4", "--no-stops", "--no-cuts"]
+    arguments = [
+        "--seed",
+        "7",
+        "--kills",
+        "3",
+        "--seconds",
+        "5",
+        "--processes",
+        "4",
+        "--no-stops",
+        "--no-cuts",
+        "--clocks",
+        "--full-disk",
+    ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
-    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, "true"), True]
+    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, True, True, "true"), True]
     assert result.exit_code == 0
     assert "nothing was lost, duplicated, stuck or out of order" in result.stdout
 
@@ -94,6 +107,17 @@ def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: py
     assert as_json.exit_code == 8
     told = json.loads(as_json.stdout)
     assert (told["seed"], told["killed"], told["faults"], told["broken"]) == (7, {"pop": 2}, {"cut": 1}, 1)
+
+
+def test_the_shortest_story_is_told_first():
+    lines = [
+        Line("pushed", "1.1", "mail", 17),
+        *[Line("begun", None, "mail", 17, 1)] * 3,
+        Line("pushed", "1.2", "mail", 18),
+    ]
+    report = report_on(Verdict(lines, [], []), Options(7), {}, {}, [], 0, 0.0)
+    assert "message 18" in report.stories[0]
+    assert sorted(report.stories, key=len) == list(report.stories)
 
 
 def test_a_process_that_ended_by_itself_is_a_broken_promise():

@@ -1,20 +1,31 @@
-"""Torture SQLite and the tests' own PostgreSQL, which is restarted as well: `make torture`."""
+"""Torture SQLite and the tests' own servers, of which PostgreSQL is restarted as well: `make torture`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from duerow.testing.torture import Options, Report, torture
 from duerow.testing.torture.options import any_seed
 from tests.processes import forking
-from tests.servers import mariadb, postgresql
+from tests.servers import mariadb, mongodb, pgbouncer, postgresql
 
-FAMILIES = ("sqlite", "postgresql", "mariadb")
+FAMILIES = ("sqlite", "postgresql", "mariadb", "mongodb")
+
+WITHOUT_LEVELS = ("mongodb",)
+"""Those that have no SERIALIZABLE."""
+
+LEVELS = ("repeatable read", "serializable")
+
+DEFAULTS: dict[str, Callable[[str], str]] = {
+    "postgresql": lambda level: f"default_transaction_isolation={level}",
+    "mariadb": lambda level: f"--transaction-isolation={level.upper().replace(' ', '-')}",
+}
+"""How a server is told the level of transactions that name none."""
 
 
 def main() -> int:
@@ -25,34 +36,63 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="how long the faults go on at most on each")
     parser.add_argument("--restarts", type=int, default=25, help="how many kills there are between two restarts")
     parser.add_argument("--seed", type=int, help="of an earlier run")
+    parser.add_argument("--clocks", action="store_true", help="let the clocks of processes be wrong, and be set")
+    parser.add_argument("--full-disk", action="store_true", help="let the disk be full for some processes on SQLite")
+    parser.add_argument("--isolation", choices=LEVELS, help="the level of isolation that the server has by default")
+    parser.add_argument("--pooler", choices=pgbouncer.MODES, help="put PgBouncer in front of PostgreSQL, in this mode")
     asked = parser.parse_args()
     if unknown := set(asked.families) - set(FAMILIES):
         parser.error(f"no database is called {', '.join(sorted(unknown))}")
-    reports = [run(family, asked) for family in asked.families or FAMILIES[:2]]
+    able = [family for family in FAMILIES if is_able(family, asked)]
+    if unable := set(asked.families) - set(able):
+        parser.error(f"that cannot be done to {', '.join(sorted(unable))}")
+    reports = [run(family, asked) for family in asked.families or [one for one in FAMILIES[:2] if one in able]]
     return 1 if any(report.broken for report in reports) else 0
+
+
+def is_able(family: str, asked: argparse.Namespace) -> bool:
+    """Return whether a database can have what is asked for."""
+    return (
+        (not asked.isolation or family in DEFAULTS)
+        and (not asked.pooler or family == "postgresql")
+        and (not asked.full_disk or family == "sqlite")
+    )
 
 
 def run(family: str, asked: argparse.Namespace) -> Report:
     """Torture one database."""
     seed = any_seed() if asked.seed is None else asked.seed
     print(f"{family}, seed {seed}", flush=True)
-    with server(family) as (url, restart):
-        options = Options(seed, asked.kills, asked.seconds, serializable=True, restart=restart, restarts=asked.restarts)
+    with ExitStack() as running:
+        url, restart = server(family, asked, running)
+        if asked.pooler:
+            url = running.enter_context(pgbouncer.pooling(url, asked.pooler))
+        levels = family not in WITHOUT_LEVELS and not asked.isolation
+        options = Options(
+            seed,
+            asked.kills,
+            asked.seconds,
+            clocks=asked.clocks,
+            full_disk=asked.full_disk,
+            serializable=levels,
+            restart=restart,
+            restarts=asked.restarts,
+        )
         report = torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
     print(report, flush=True)
     return report
 
 
-@contextmanager
-def server(family: str) -> Iterator[tuple[str, Callable[[], None] | None]]:
-    """Yield the URL of an empty database, and what restarts its server, if anything does."""
-    with ExitStack() as running:
-        if family == "sqlite":
-            yield f"sqlite:///{Path(running.enter_context(TemporaryDirectory()), 'torture.db')}", None
-        elif family == "postgresql":
-            yield running.enter_context(postgresql.restartable())
-        else:
-            yield running.enter_context(mariadb.running()), None
+def server(family: str, asked: argparse.Namespace, running: ExitStack) -> tuple[str, Callable[[], None] | None]:
+    """Start one; return the URL of an empty database, and what restarts its server, if anything does."""
+    settings = [DEFAULTS[family](asked.isolation)] if asked.isolation else []
+    if family == "sqlite":
+        return f"sqlite:///{Path(running.enter_context(TemporaryDirectory()), 'torture.db')}", None
+    if family == "postgresql":
+        return running.enter_context(postgresql.restartable(*settings))
+    if family == "mariadb":
+        return running.enter_context(mariadb.running(False, *settings)), None
+    return running.enter_context(mongodb.running()), None
 
 
 if __name__ == "__main__":

@@ -1,13 +1,5 @@
-"""MariaDB 10.6 or later, from the machine or from Debian's packages unpacked into a cache folder.
+"""MariaDB 10.6 or later, from the machine or from Debian's packages unpacked into a cache folder."""
 
-The packages are unpacked, not installed: that needs no rights, starts no service and touches none that runs.
-"""
-
-import os
-import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +8,9 @@ from pathlib import Path
 import pymysql
 from sqlalchemy import make_url
 
+from tests.servers import debian
 from tests.servers.process import (
-    ServerUnavailable,
     account,
-    cache_folder,
     free_port,
     given_url,
     new_password,
@@ -31,7 +22,6 @@ from tests.servers.process import (
 
 USER, DATABASE = "root", "duerow"
 PACKAGES = ["mariadb-server-core", "mariadb-client-core"]
-APT = ["Debug::NoLocking=1", "APT::Sandbox::User=", "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache="]
 
 
 @dataclass(frozen=True)
@@ -53,21 +43,18 @@ class Installation:
     @property
     def environment(self) -> dict[str, str]:
         """What its programs need to find their libraries."""
-        if self.root == Path("/"):
-            return {}
-        folders = [str(folder) for folder in (self.root / "usr/lib", self.root / "lib") if folder.exists()]
-        libraries = [str(path) for folder in folders for path in Path(folder).glob("*-linux-gnu*")]
-        return {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
+        return debian.environment(self.root)
 
 
 @contextmanager
-def running(durable: bool = False) -> Iterator[str]:
+def running(durable: bool = False, *more: str) -> Iterator[str]:
     """A server's URL, `mysql://root:PASSWORD@127.0.0.1:PORT/duerow`, for as long as the block runs.
 
     Args:
         durable: Write each commit to the disk, as in production.
+        more: Further options of a server of our own, which is then started in any case.
     """
-    if url := given_url("mariadb"):
+    if (url := given_url("mariadb")) and not more:
         yield url
         return
     owner = account("mysql", "nobody")
@@ -78,7 +65,7 @@ def running(durable: bool = False) -> Iterator[str]:
         # Two that are made at once would meet in the machine's folder of temporary files.
         environment = {**mariadb.environment, "TMPDIR": str(home)}
         run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], environment)
-        settings = [*SETTINGS, *([] if durable else FORGETFUL)]
+        settings = [*SETTINGS, *([] if durable else FORGETFUL), *more]
         # It runs before the first connection is taken, so that there is no time without a password.
         first = write_secret(home / "first.sql", FIRST.format(password=password), owner)
         place = [f"--datadir={data}", f"--port={port}", f"--init-file={first}"]
@@ -120,45 +107,7 @@ def installed() -> Installation | None:
 
 def unpacked() -> Installation:
     """MariaDB from Debian's packages in the user's cache folder; fetched the first time."""
-    cache = cache_folder() / "mariadb"
-    there = Installation(cache / "root")
-    if not (cache / "complete").exists():
-        fetch(cache)
-        (cache / "complete").touch()
-    return there
-
-
-def fetch(cache: Path) -> None:
-    """Download the packages and those that they need and this machine lacks, and unpack them into `cache`/root."""
-    if not shutil.which("apt-get"):
-        raise ServerUnavailable("no MariaDB on this machine, and no apt-get to fetch one: install mariadb-server")
-    print("fetching MariaDB from Debian's packages, for the tests alone", file=sys.stderr, flush=True)
-    shutil.rmtree(cache, ignore_errors=True)
-    for folder in ("lists/partial", "packages", "root"):
-        (cache / folder).mkdir(parents=True)
-    apt(cache, "update")
-    plan = apt(cache, "install", "--simulate", "--no-install-recommends", *PACKAGES)
-    missing = re.findall(r"^Inst (\S+)", plan, re.MULTILINE)
-    apt(cache, "download", *sorted({*missing, *PACKAGES}))
-    for package in (cache / "packages").glob("*.deb"):
-        run(None, ["dpkg", "-x", package, cache / "root"])
-
-
-def apt(cache: Path, *words: str) -> str:
-    """Run apt-get with package lists of our own, so that no rights are needed and the machine's stay as they are."""
-    settings = [f"Dir::State::lists={cache / 'lists'}", *APT]
-    done = subprocess.run(
-        ["apt-get", "-q", *(f"-o{setting}" for setting in settings), *words],
-        cwd=cache / "packages",
-        env={**os.environ, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise ServerUnavailable(f"apt-get {words[0]} failed:\n{done.stdout[-2000:]}")
-    return done.stdout
+    return Installation(debian.unpacked("mariadb", PACKAGES))
 
 
 def create_database(port: int, password: str) -> None:

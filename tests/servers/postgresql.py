@@ -51,15 +51,20 @@ def running(durable: bool = False) -> Iterator[str]:
 
 
 @contextmanager
-def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
-    """The URL of a server of one's own, and a function that ends it as a crash would and starts it again."""
+def restartable(*settings: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The URL of a server of one's own, and a function that ends it as a crash would and starts it again.
+
+    Args:
+        settings: `name=value` each, of the server.
+    """
     with _cluster() as (server, home, owner, url), ExitStack() as running:
         crash = signal.SIGQUIT
-        running.enter_context(serving([*server, *FORGETFUL], home, lambda: create_database(url), owner, crash))
+        server += [*FORGETFUL, *(word for setting in settings for word in ("-c", setting))]
+        running.enter_context(serving(server, home, lambda: create_database(url), owner, crash))
 
         def restart() -> None:
             running.close()
-            running.enter_context(serving([*server, *FORGETFUL], home, lambda: _answers(url), owner, crash))
+            running.enter_context(serving(server, home, lambda: _answers(url), owner, crash))
 
         yield url, restart
 

@@ -26,6 +26,10 @@ def torture(
     processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
     stops: Annotated[bool, typer.Option(help="Suspend processes for longer than their leases.")] = True,
     cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
+    clocks: Annotated[bool, typer.Option("--clocks", help="Let the clocks of processes be wrong, and be set.")] = False,
+    full_disk: Annotated[
+        bool, typer.Option("--full-disk", help="Let the disk be full for some processes; for SQLite.")
+    ] = False,
     serializable: Annotated[
         bool, typer.Option("--serializable", help="Use SERIALIZABLE for transactions that are passed to within=.")
     ] = False,
@@ -43,7 +47,16 @@ def torture(
     from duerow.testing.torture.options import any_seed
 
     options = Options(
-        any_seed() if seed is None else seed, kills, seconds, processes, stops, cuts, serializable, restart
+        any_seed() if seed is None else seed,
+        kills,
+        seconds,
+        processes,
+        stops,
+        cuts,
+        clocks,
+        full_disk,
+        serializable,
+        restart,
     )
     tell(f"seed {options.seed}", err=True)
     report = torture(url, options, shared, tell=lambda text: tell(text, err=True))

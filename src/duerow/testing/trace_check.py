@@ -212,10 +212,13 @@ def surrounded(spans: Sequence[Span], events: Sequence[Event]) -> Iterator[tuple
         yield from ((span, event) for span in begun if span.surrounds(event))
 
 
+BY_THE_CLOCK: Final = "a message is handed out when its lease has ended, or something has ended its turn"
+"""The rule that holds only if all processes go by one clock."""
+
 RULES: Final[dict[str, Callable[[Chains], Iterator[tuple[Event, ...]]]]] = {
     "a turn is handed out once": handed_out_twice,
     "a turn has one settlement with effect": settled_twice,
-    "a message is handed out when its lease has ended, or something has ended its turn": too_early,
+    BY_THE_CLOCK: too_early,
     "a turn that was taken over is neither settled nor extended": settled_too_late,
     "a message that has left is not handed out": back_again,
     "tokens grow": back_in_time,

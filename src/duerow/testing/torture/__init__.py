@@ -7,10 +7,12 @@ The parts, in the order in which a run uses them:
 
 options         how long a run is, and which faults it meets
 environment     the database, its queues and how a process opens them
-tables          makes the tables of a run, reads them in plain SQL, and drops them
+access          how a run reaches the database beside duerow: `sql`, `mongodb`
+tables          makes the tables of a run, and reads them at its end
 ledger          the table in which every process writes what it is about to do and what it did
 producer        pushes in every way
 handler         how the turn of a message ends that a worker hands out
+clocks, disks   clocks of processes that are wrong, and disks that are full
 claims          when the claims of a process began
 consumer        takes messages, by workers of every kind, by hand (`direct_consumer`), and at most once (`pops`)
 operation       what an operator does: requeue, reprioritise, edit, remove, redrive, replay

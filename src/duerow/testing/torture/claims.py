@@ -15,9 +15,14 @@ KEPT = 500
 
 
 class Claims:
-    """Is told of the points of a database's work, and remembers from when to when each claim went on."""
+    """Is told of the points of a database's work, and remembers from when to when each claim went on.
 
-    def __init__(self) -> None:
+    Args:
+        comparable: whether the times at which messages were lent are those of this machine's clock.
+    """
+
+    def __init__(self, comparable: bool = True) -> None:
+        self._comparable = comparable
         self._open: dict[Any, int] = {}
         self._over: deque[tuple[int, int]] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
@@ -38,7 +43,7 @@ class Claims:
 
         Found by the time at which the database lent the message: its clock is that of this machine.
         """
-        if message.last_attempt_at is None:
+        if message.last_attempt_at is None or not self._comparable:
             return None
         lent = int(message.last_attempt_at.timestamp() * 1_000_000)
         with self._lock:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
-from inspect import isawaitable
 from typing import Any
 
 import duerow
@@ -43,7 +42,7 @@ def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
         asyncio.run(_work_async(setting, lease, WORKERS[kind], ready))
         return
     with setting.open() as database:
-        claims = Claims()
+        claims = Claims(setting.times_agree)
         watch(database, claims.told)
         taken = queues(database, lease)
         ready()
@@ -76,7 +75,7 @@ def _work(setting: Setting, taken: list[Queue[Any]], claims: Claims, kind: str) 
 
 
 async def _work_async(setting: Setting, lease: timedelta, terms: dict[str, Any], ready: Callable[[], None]) -> None:
-    claims, ledger = Claims(), Ledger(setting)
+    claims, ledger = Claims(setting.times_agree), Ledger(setting)
     handler = Handler(f"{setting.seed} {setting.number}")
     async with await setting.aopen() as database:
         watch(database, claims.told)
@@ -114,18 +113,15 @@ class Effect:
     def __init__(self, ledger: Ledger, handler: Handler, claims: Claims) -> None:
         self.ledger, self.handler, self.claims = ledger, handler, claims
 
-    def __call__(self, message: Message, connection: Any) -> Any:
+    def __call__(self, message: Message, opened: Any) -> Any:
         """Write what is left only if the turn ends so."""
-        self.ledger.write(*self._lines(message), within=connection)
+        self.ledger.write(*self._lines(message), within=opened)
         self._think(message)
         return duerow.Commit()
 
-    async def awaited(self, message: Message, connection: Any) -> Any:
+    async def awaited(self, message: Message, opened: Any) -> Any:
         """As a coroutine."""
-        statement, rows = self.ledger.inserting(self._lines(message))
-        written = connection.execute(statement, rows)
-        assert isawaitable(written)
-        await written
+        await self.ledger.awrite(*self._lines(message), within=opened)
         self._think(message)
         return duerow.Commit()
 

@@ -73,7 +73,7 @@ class ByHand:
             until = min((one.until for one in kept), default=began)
         looked = [one for one in lent if one.message.key is None]  # one that has a key may have been replaced
         self.ledger.ask(self._lines("extended", looked))
-        if datetime.now(UTC) < until:
+        if datetime.now(UTC) < until and self.setting.times_agree:
             self.ledger.write(*self._lines("in time", looked))
         return lent
 
@@ -106,10 +106,10 @@ class ByHand:
         """End each turn together with a line that says so."""
         for one in lent:
             try:
-                with self.setting.transaction() as connection:
-                    self.ledger.write(*self._lines("finished", [one]), within=connection)
-                    self.ledger.write(*self._lines("ended", [one]), within=connection)
-                    one.commit(within=connection)
+                with self.setting.transaction() as opened:
+                    self.ledger.write(*self._lines("finished", [one]), within=opened)
+                    self.ledger.write(*self._lines("ended", [one]), within=opened)
+                    one.commit(within=opened)
             except LeaseLost:
                 pass
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 
 import duerow
 from duerow import Queue, aio
 from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, LeaseLost, MessageLeased, StoreUnavailable
-from duerow.store import Settings, find_backend
+from duerow.store import find_backend
+from duerow.testing.torture.access import Access, Undone
+from duerow.testing.torture.sql import SYNCHRONOUS, SqlAccess
 from duerow.testing.trace import Trace, record
 
 ORDERS, BILLS, MAIL = "orders", "bills", "mail"
@@ -32,9 +33,6 @@ DONE = "done"
 WORKED = (ORDERS, BILLS, MAIL)
 WITH_HISTORY = frozenset((ORDERS,))
 
-APPLICATION = "duerow-torture"
-"""What PostgreSQL calls the connections of the processes."""
-
 OUT_OF_LUCK = (
     StoreUnavailable,
     LeaseLost,
@@ -43,12 +41,11 @@ OUT_OF_LUCK = (
     InvalidMessage,
     OperationalError,
     InterfaceError,
+    InternalError,
 )
 """What a process may be told: its connection was ended, or others were faster. Whatever else it is told is a fault."""
 
 ATTEMPTS = 4
-SYNCHRONOUS = "NORMAL"
-"""How often SQLite waits for the disk: processes are killed, the power is not cut."""
 
 LEASES = (300, 600, 1_200)
 """How long leases are, in milliseconds."""
@@ -74,6 +71,8 @@ class Setting:
         seed: what its chance begins with.
         number: its number in the run, no other's.
         serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
+        clocks: whether its clock is wrong.
+        full: whether its disk is full: the file of the database does not grow.
         traces: the folder where it records what its database does; None: nowhere.
     """
 
@@ -82,6 +81,8 @@ class Setting:
     seed: int = 0
     number: int = 0
     serializable: bool = False
+    clocks: bool = False
+    full: bool = False
     traces: Path | None = None
 
     @cached_property
@@ -90,22 +91,14 @@ class Setting:
         return random.Random(f"{self.seed} {self.number}")
 
     @cached_property
-    def engine(self) -> Engine:
-        """An engine of the application's own: for the ledger, and for transactions given to `within=`."""
-        located: URL = make_url(self.url)
-        family = located.get_backend_name()
-        arguments = {"timeout": 60} if family == "sqlite" else {}
-        engine = create_engine(
-            located.set(drivername=_driver(self.url)), poolclass=QueuePool, connect_args=arguments, max_overflow=30
-        )
-        if family == "sqlite":
-            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
-        return engine
+    def access(self) -> Access:
+        """The application's own access: for the ledger, and for transactions given to `within=`."""
+        return access(self.url, self.prefix, self.serializable)
 
-    @cached_property
-    def callers_engine(self) -> Engine:
-        """The engine of the transactions that are passed to `within=`: they may have another level of isolation."""
-        return self.engine.execution_options(isolation_level="SERIALIZABLE") if self.serializable else self.engine
+    @property
+    def times_agree(self) -> bool:
+        """Whether all processes go by one clock; otherwise a lease may end early for one of them."""
+        return not (self.clocks and self.access.is_file)
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -134,27 +127,32 @@ class Setting:
             record(database, Trace(self.traces / f"{self.number}.jsonl"))
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A transaction of the application's own, committed at the end of the block."""
-        with self.callers_engine.begin() as connection:
-            yield connection
+    def transaction(self) -> Iterator[Any]:
+        """A transaction of the application's own, committed at the end of the block unless that raises Undone."""
+        with suppress(Undone), self.access.transaction() as opened:
+            yield opened
 
 
-def check_connection(setting: Setting) -> None:
-    """Raise ConfigurationError if a driver of either face is missing, StoreUnavailable if the server is away."""
-    find_backend(setting.url).aopen(setting.url, Settings(prefix=setting.prefix))
-    try:
-        setting.engine.connect().close()
-    except DBAPIError as error:
-        raise StoreUnavailable(f"cannot connect to the database: {error.orig}") from error
+def access(url: str, prefix: str, serializable: bool) -> Access:
+    """Return the access to a database.
 
+    Args:
+        url: the database.
+        prefix: what the names of the run's tables begin with.
+        serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
 
-def _driver(url: str) -> str:
-    """Return the name of the blocking driver for a URL."""
-    driving = getattr(find_backend(url), "driving", None)
-    if driving is None:
-        raise ConfigurationError("the ledger of a run is an SQL table, so it needs a database that speaks SQL")
-    return str(driving.blocking)
+    Raises:
+        ConfigurationError: there is none to a database of this family.
+    """
+    if hasattr(find_backend(url), "driving"):
+        return SqlAccess(url, prefix, serializable)
+    module = f"{__package__}.{url.partition(':')[0].partition('+')[0]}"
+    if find_spec(module) is None:
+        raise ConfigurationError("a run needs a database that several processes reach by themselves, with transactions")
+    if serializable:
+        raise ConfigurationError("this database has no level of isolation that is called SERIALIZABLE")
+    opened: Access = import_module(module).Opened(url, prefix)
+    return opened
 
 
 def queues(database: duerow.Database, lease: timedelta) -> dict[str, Queue[Any]]:

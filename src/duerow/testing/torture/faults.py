@@ -8,15 +8,12 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final
-
-from sqlalchemy import make_url, text
-from sqlalchemy.exc import DBAPIError
 
 from duerow.errors import ConfigurationError
 from duerow.testing.proxy import Link, Proxy
-from duerow.testing.torture.environment import APPLICATION, LEASES, Setting
+from duerow.testing.torture.access import Access
+from duerow.testing.torture.environment import LEASES, Setting
 from duerow.testing.torture.options import Options
 from duerow.testing.torture.worker_process import WorkerProcess
 
@@ -65,8 +62,8 @@ class Faults:
             self._stop(alive)
         if self._proxy is not None and self._chance.random() < CUT:
             self._disturb(self._proxy)
-        if self._setting.engine.dialect.name == "postgresql" and self._chance.random() < ENDED:
-            self._end_connection()
+        if self._chance.random() < ENDED and self._setting.access.end_connection():
+            self.happened["ended by the server"] += 1
         if self._options.restart is not None and killed % self._options.restarts == 0:
             self.restart(self._options.restart)
 
@@ -91,19 +88,12 @@ class Faults:
             how()
         else:
             _execute(how)
-        self._setting.engine.dispose()
         until = time.monotonic() + AWAY
-        while not self._answers():
+        while not self._setting.access.answers():
             if time.monotonic() > until:
                 raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s after it was restarted")
             time.sleep(0.1)
         self.happened["restarts"] += 1
-
-    def _answers(self) -> bool:
-        with suppress(DBAPIError), self._setting.engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-            return True
-        return False
 
     def _stop(self, alive: Sequence[WorkerProcess]) -> None:
         running = [one for one in alive if one.begun is not None and one.stopped is None]
@@ -124,18 +114,6 @@ class Faults:
             self._in_trouble.append((time.monotonic() + self._chance.uniform(*TROUBLE), link))
         self.happened[way] += 1
 
-    def _end_connection(self) -> None:
-        """Let PostgreSQL end one of the connections, one in a transaction if there is one."""
-        finding = text(
-            "SELECT pid FROM pg_stat_activity WHERE application_name = :name "
-            "ORDER BY (state = 'idle'), random() LIMIT 1"
-        )
-        with self._setting.engine.begin() as connection:
-            pid = connection.execute(finding, {"name": APPLICATION}).scalar()
-            if pid is not None:
-                connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
-                self.happened["ended by the server"] += 1
-
 
 def _execute(command: str) -> None:
     done = subprocess.run(shlex.split(command), capture_output=True, text=True)  # noqa: S603 - it is the user's own
@@ -143,15 +121,7 @@ def _execute(command: str) -> None:
         raise ConfigurationError(f"`{command}` failed with {done.returncode}: {done.stderr[-500:]}")
 
 
-def proxy_for(url: str) -> Proxy | None:
-    """Return a proxy to the server of a URL; None if the URL names no host and port."""
-    located = make_url(url)
-    port = located.port or (5432 if located.get_backend_name() == "postgresql" else None)
-    return Proxy(located.host, port) if located.host and port else None
-
-
-def through(url: str, proxy: Proxy | None) -> str:
-    """Return the URL that leads through a proxy."""
-    if proxy is None:
-        return url
-    return make_url(url).set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
+def proxy_for(reached: Access) -> Proxy | None:
+    """Return a proxy to the server of a run; None if it has no address, or several."""
+    address = reached.address()
+    return None if address is None else Proxy(*address)

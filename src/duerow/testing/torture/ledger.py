@@ -19,25 +19,9 @@ and only if it happened.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    bindparam,
-    column,
-    func,
-    insert,
-    select,
-    table,
-)
 
 from duerow import Message
 from duerow.queue.history import REPLAY_OF
@@ -90,62 +74,35 @@ class Line:
 
 
 class Ledger:
-    """The table, as one process sees it.
+    """The ledger, as one process sees it.
 
     Args:
         setting: the database, and who writes.
     """
 
     def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        wide = BigInteger().with_variant(Integer, "sqlite")
-        self.table = Table(
-            f"{setting.prefix}ledger",
-            MetaData(),
-            Column("seq", wide, primary_key=True, autoincrement=True),
-            Column("what", String(20)),
-            Column("act", String(40)),
-            Column("queue", String(100)),
-            Column("message", BigInteger),
-            Column("token", BigInteger),
-            Column("group", String(100)),
-            Column("since", BigInteger),
-            Column("note", String(200)),
-            Column("process", Integer),
-            Column("at", BigInteger),
-            Column("held", Integer),
-        )
-        messages = table(f"{setting.prefix}message", column("id"), column("token"), column("leased_by"))
-        same = (
-            messages.c.id == bindparam("of"),
-            messages.c.token == bindparam("its"),
-            messages.c.leased_by.isnot(None),
-        )
-        self._plain = insert(self.table)
-        self._asking = insert(self.table).values(held=select(func.count()).where(*same).scalar_subquery())
+        self._setting, self._access = setting, setting.access
         self._acts = 0
-
-    def create(self) -> None:
-        """Make the table."""
-        self.table.create(self._setting.engine)
 
     def new_act(self, within: bool = False) -> str:
         """Return a number for what this process does next; those of pushes within a transaction can be told."""
         self._acts += 1
         return f"{self._setting.number}.{self._acts}{WITHIN if within else ''}"
 
-    def write(self, *lines: Line, within: Connection | None = None) -> None:
+    def write(self, *lines: Line, within: Any = None) -> None:
         """Write lines in a transaction of their own, or in the given one."""
-        self._write(self._plain, [self._row(line) for line in lines], within)
+        if lines:
+            self._access.write([self._row(line) for line in lines], within)
 
-    def ask(self, lines: Iterable[Line], within: Connection | None = None) -> None:
+    async def awrite(self, *lines: Line, within: Any) -> None:
+        """Write lines in a transaction that has to be awaited."""
+        await self._access.awrite([self._row(line) for line in lines], within)
+
+    def ask(self, lines: Iterable[Line]) -> None:
         """Write lines with whether the turn that they speak of is still that of their token."""
-        rows = [{**self._row(line), "of": line.message, "its": line.token} for line in lines]
-        self._write(self._asking, rows, within)
-
-    def inserting(self, lines: Sequence[Line]) -> tuple[Any, list[dict[str, Any]]]:
-        """Return the statement that writes lines, and its rows: for a connection that has to be awaited."""
-        return self._plain, [self._row(line) for line in lines]
+        rows = [self._row(line) for line in lines]
+        if rows:
+            self._access.ask(rows)
 
     def turn(self, what: str, message: Message, since: int | None = None, note: str | None = None) -> Line:
         """Return a line about a turn; its act is the push that the message is of, unless it was pushed again since."""
@@ -154,21 +111,9 @@ class Ledger:
 
     def lines(self) -> list[Line]:
         """Read all."""
-        columns = self.table.c
         names = list(Line.__dataclass_fields__)
-        with self._setting.engine.connect() as connection:
-            rows = connection.execute(select(*(columns[name] for name in names)).order_by(columns.seq)).all()
-        found = (dict(zip(names, row, strict=True)) for row in rows)
+        found = ({name: line[name] for name in names} for line in self._access.lines())
         return [Line(**{**line, "held": None if line["held"] is None else bool(line["held"])}) for line in found]
-
-    def _write(self, statement: Any, rows: Sequence[dict[str, Any]], within: Connection | None) -> None:
-        if not rows:
-            return
-        if within is not None:
-            within.execute(statement, rows)
-            return
-        with self._setting.engine.begin() as connection:
-            connection.execute(statement, rows)
 
     def _row(self, line: Line) -> dict[str, Any]:
         row = {name: getattr(line, name) for name in Line.__dataclass_fields__ if name not in ("seq", "held")}

@@ -61,10 +61,10 @@ class Operator:
         """Let dead messages begin anew."""
         for message in self._some(queue.find(status="dead", limit=20)):
             act = self._reviving(queue, message)
-            with self.setting.transaction() as connection:
-                self.ledger.write(Line("attempted", act, queue.name), within=connection)
-                if queue.requeue(where=f"id = {message.id} and status = 'dead'", within=connection):
-                    self.ledger.write(self._line("revived", queue, message, act), within=connection)
+            with self.setting.transaction() as opened:
+                self.ledger.write(Line("attempted", act, queue.name), within=opened)
+                if queue.requeue(where=f"id = {message.id} and status = 'dead'", within=opened):
+                    self.ledger.write(self._line("revived", queue, message, act), within=opened)
             self.ledger.write(Line("over", act, queue.name))
 
     def redrive(self, queue: Queue[Any]) -> None:
@@ -102,10 +102,10 @@ class Operator:
         dead = self.chance.random() < 0.5
         for message in self._some(queue.find(status="dead", limit=20) if dead else queue.peek(30))[:1]:
             even = self.chance.random() < 0.5
-            with self.setting.transaction() as connection:
-                self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=connection)
-                if queue.remove(message.id, even_if_leased=even, within=connection):
-                    self.ledger.write(self._line("removed", queue, message), within=connection)
+            with self.setting.transaction() as opened:
+                self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=opened)
+                if queue.remove(message.id, even_if_leased=even, within=opened):
+                    self.ledger.write(self._line("removed", queue, message), within=opened)
 
     def replay(self, queue: Queue[Any]) -> None:
         """Push again what ended."""
@@ -141,10 +141,10 @@ class Operator:
         if self.chance.random() < 0.7:
             change(message.id)
             return
-        with self.setting.transaction() as connection:
-            self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=connection)
-            if change(message.id, even_if_leased=True, within=connection):
-                self.ledger.write(self._line("changed", queue, message), within=connection)
+        with self.setting.transaction() as opened:
+            self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=opened)
+            if change(message.id, even_if_leased=True, within=opened):
+                self.ledger.write(self._line("changed", queue, message), within=opened)
 
     def _reviving(self, queue: Queue[Any], message: Message) -> str:
         act = self.ledger.new_act()

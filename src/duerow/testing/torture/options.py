@@ -23,6 +23,8 @@ class Options:
         processes: how many processes work at any moment, at least four: a producer, two consumers and an operator.
         stops: whether processes are suspended for longer than their leases, and then continue.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
+        clocks: whether the clocks of the processes are wrong, and are set forwards and backwards.
+        full_disk: whether the disk is full for some processes; for SQLite.
         serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
         restart: a command line, or a function, that restarts the server; None: it is not restarted.
         restarts: the number of kills between two restarts.
@@ -34,6 +36,8 @@ class Options:
     processes: int = 8
     stops: bool = True
     cuts: bool = True
+    clocks: bool = False
+    full_disk: bool = False
     serializable: bool = False
     restart: str | Callable[[], None] | None = None
     restarts: int = 50

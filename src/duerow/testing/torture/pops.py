@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from duerow import Queue
+from duerow import Message, Queue
+from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import OUT_OF_LUCK, WITH_HISTORY, WORKED, Setting
 from duerow.testing.torture.ledger import POPPED, Ledger, Line
 
@@ -43,11 +44,12 @@ class Popper:
 
     def _pop_within(self) -> int:
         queue = self.queues[self.chance.choice(WORKED)]
-        with self.setting.callers_engine.connect() as connection, connection.begin() as transaction:
-            self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=connection)
-            messages = queue.pop_many(self.chance.choice((1, 3)), within=connection)
+        messages: list[Message] = []
+        with self.setting.transaction() as opened:
+            self.ledger.write(Line("attempted", self.ledger.new_act(), queue.name), within=opened)
+            messages = queue.pop_many(self.chance.choice((1, 3)), within=opened)
             lines = [self.ledger.turn(what, one, note=POPPED) for one in messages for what in ("begun", "popped")]
-            self.ledger.write(*lines, within=connection)
+            self.ledger.write(*lines, within=opened)
             if self.chance.random() < 0.1:
-                transaction.rollback()
+                raise Undone
         return len(messages)

@@ -9,9 +9,9 @@ from typing import Any
 
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
+from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, queues
 from duerow.testing.torture.ledger import Ledger, Line
-from duerow.testing.torture.tables import waiting
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250
@@ -46,16 +46,13 @@ class Producer:
             self.push_with_a_row: 3,
             self.push_in_transactions_that_overlap: 2,
         }
-        self._waiting = waiting(setting)
 
     def go_on(self) -> None:
         """Push again and again."""
         ways, weights = list(self.ways), list(self.ways.values())
         while True:
             try:
-                with self.setting.engine.connect() as connection:
-                    enough = connection.execute(self._waiting).scalar_one() >= ENOUGH
-                if enough:
+                if self.setting.access.waiting(WORKED) >= ENOUGH:
                     time.sleep(PAUSE)
                 else:
                     self.chance.choices(ways, weights)[0]()
@@ -80,19 +77,19 @@ class Producer:
         act, queue = self.ledger.new_act(within=True), self._any_queue()
         drafts = self._drafts(act, self.chance.choice((1, 3)), keyed=self.chance.random() < 0.3)
         self.ledger.write(Line("pushing", act, queue.name))
-        with self.setting.callers_engine.connect() as connection, connection.begin() as transaction:
-            self.ledger.write(Line("attempted", act, queue.name), within=connection)  # SQLite locks at the first write
-            self._push_within(queue, drafts, act, connection)
+        undone = self.chance.random() < 0.2
+        with self.setting.transaction() as opened:
+            self.ledger.write(Line("attempted", act, queue.name), within=opened)  # SQLite locks at the first write
+            self._push_within(queue, drafts, act, opened)
             time.sleep(self.chance.choice((0, 0, 0.03)))
-            undone = self.chance.random() < 0.2
             if undone:
-                transaction.rollback()
+                raise Undone
         if not undone:
             self.ledger.write(Line("over", act, queue.name))
 
     def push_in_transactions_that_overlap(self) -> None:
         """Two pushes into one group, of which the first commits last where the database lets both be open."""
-        if self.setting.engine.dialect.name == "sqlite":
+        if self.setting.access.is_file:
             return self.push_with_a_row()
         early, late = (self.ledger.new_act(within=True) for _ in range(2))
         queue, group = self._any_queue(), self._any_group()
@@ -126,9 +123,9 @@ class Producer:
             pushed = queue.push_many(drafts, on_duplicate=mode)
         self.ledger.write(*self._pushed(queue, act, drafts, pushed), Line("over", act, queue.name))
 
-    def _push_within(self, queue: Queue[Any], drafts: Sequence[Draft], act: str, connection: Any) -> None:
-        pushed = queue.push_many(drafts, within=connection)
-        self.ledger.write(*self._pushed(queue, act, drafts, pushed), within=connection)
+    def _push_within(self, queue: Queue[Any], drafts: Sequence[Draft], act: str, opened: Any) -> None:
+        pushed = queue.push_many(drafts, within=opened)
+        self.ledger.write(*self._pushed(queue, act, drafts, pushed), within=opened)
 
     def _pushed(self, queue: Queue[Any], act: str, drafts: Sequence[Draft], pushed: Sequence[Pushed]) -> list[Line]:
         return [

@@ -10,7 +10,10 @@ from duerow.testing.torture.options import Options
 from duerow.testing.torture.verdict import Verdict
 
 STORIES: Final = 5
-"""How many broken promises are told."""
+"""How many broken promises are told, the shortest stories first."""
+
+MOST_STORIES: Final = 200
+"""From how many the shortest are picked."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,10 @@ class Report:
     stories: tuple[str, ...]
 
     def __str__(self) -> str:
-        counted = [f"{sum(self.killed.values())} killed", *(f"{times} {fault}" for fault, times in self.faults.items())]
+        counted = [
+            f"{sum(self.killed.values())} killed",
+            *(f"{times} {fault}" for fault, times in self.faults.items() if times),
+        ]
         told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
         told += f"{self.summary}; {self.events} events traced"
         if not self.broken:
@@ -70,7 +76,8 @@ def report_on(
         seconds: how long it took.
     """
     broken = verdict.broken_promises()
-    stories = (*others, *map(verdict.story, broken[:STORIES]))
+    told = sorted(map(verdict.story, broken[:MOST_STORIES]), key=len)
+    stories = (*others, *told)
     return Report(
         seed=options.seed,
         seconds=round(seconds, 1),

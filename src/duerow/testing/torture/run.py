@@ -13,10 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from duerow.errors import ConfigurationError
 from duerow.testing.torture import tables
 from duerow.testing.torture.consumer import KINDS, consume
-from duerow.testing.torture.environment import Setting, check_connection, queues
-from duerow.testing.torture.faults import Faults, proxy_for, through
+from duerow.testing.torture.environment import Setting, queues
+from duerow.testing.torture.faults import Faults, proxy_for
 from duerow.testing.torture.ledger import Ledger
 from duerow.testing.torture.operation import operate
 from duerow.testing.torture.options import Options
@@ -25,7 +26,7 @@ from duerow.testing.torture.report import Report, report_on
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import MOST_WORK, WorkerProcess, be
 from duerow.testing.trace import read
-from duerow.testing.trace_check import check
+from duerow.testing.trace_check import BY_THE_CLOCK, check
 
 ROLES: Final[Mapping[str, Callable[..., None]]] = {"producer": produce, "consumer": consume, "operator": operate}
 
@@ -37,6 +38,9 @@ LEAST: Final = 10
 
 HOPELESS: Final = 5
 """How many processes may end by themselves before the run is given up."""
+
+FULL: Final = 0.15
+"""For how many processes the disk is full, if that is asked for."""
 
 LOOK: Final = 0.01
 """Seconds between two looks at whose time is up."""
@@ -56,7 +60,7 @@ def torture(
     """Torture a database: make tables of its own, let a run happen, judge it, and drop the tables.
 
     Args:
-        url: the database: one of those that speak SQL.
+        url: the database.
         options: how long the run is, and which faults it meets.
         shared: whether the database may have queues of somebody else.
         tell: is told how far it is.
@@ -77,7 +81,9 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             folder or Path(temporary),
         )
-        check_connection(run.setting)
+        run.setting.access.check()
+        if options.full_disk and not run.setting.access.is_file:
+            raise ConfigurationError("only the disk of a file can be full; give the server a small one, and restart it")
         if not shared:
             tables.check_is_free(run.setting)
         tables.create(run.setting)
@@ -90,7 +96,8 @@ def torture(
         finally:
             run.stop()
             run.close()
-            tables.drop(run.setting)
+            run.setting.access.drop()
+            run.setting.access.close()
 
 
 class Run:
@@ -116,8 +123,8 @@ class Run:
         self._chance = random.Random(options.seed)
         self._number = 0
         self._alive: list[WorkerProcess] = []
-        self.setting = Setting(url, settings, options.seed, serializable=options.serializable)
-        self._proxy = proxy_for(url) if options.cuts else None
+        self.setting = Setting(url, settings, options.seed, serializable=options.serializable, clocks=options.clocks)
+        self._proxy = proxy_for(self.setting.access) if options.cuts else None
         self.faults = Faults(options, self.setting, self._proxy, self._chance)
         self.killed: Counter[str] = Counter()
         self.ended: list[str] = []
@@ -148,9 +155,9 @@ class Run:
         for one in [*self._alive]:
             if one.stopped is not None:
                 one.go_on()
-            if one.role != "consumer":
+            if one.role != "consumer" or one.full:
                 self._kill(one)
-        self._alive += [self._start("consumer", kind) for kind in ("ahead", "one by one")]
+        self._alive += [self._start("consumer", kind, last=True) for kind in ("ahead", "one by one")]
         with self.setting.open() as database:
             for queue in queues(database, timedelta(seconds=1)).values():
                 queue.resume()
@@ -165,16 +172,16 @@ class Run:
         self._alive.clear()
 
     def close(self) -> None:
-        """Close the run's own connections."""
+        """Close the proxy."""
         if self._proxy is not None:
             self._proxy.close()
-        self.setting.engine.dispose()
 
     def report(self, seconds: float) -> Report:
         """Read all that there is to judge by, and judge."""
         verdict = Verdict(Ledger(self.setting).lines(), self._reader.rows(), self._reader.turns())
         events = read(self._traces.iterdir())
-        others = [*self.ended, *map(str, check(events))]
+        broken = (one for one in check(events) if one.rule != BY_THE_CLOCK or self.setting.times_agree)
+        others = [*self.ended, *map(str, broken)]
         return report_on(verdict, self._options, self.killed, self.faults.happened, others, len(events), seconds)
 
     def _is_enough(self, seconds: float) -> bool:
@@ -184,10 +191,12 @@ class Run:
         enough = self.killed.total() >= self._options.kills or (longest is not None and seconds >= longest)
         return enough and self._reader.begun() >= LEAST
 
-    def _start(self, role: str, kind: str | None = None) -> WorkerProcess:
+    def _start(self, role: str, kind: str | None = None, last: bool = False) -> WorkerProcess:
         self._number += 1
-        url = through(self.setting.url, self._proxy)
-        setting = replace(self.setting, url=url, number=self._number, traces=self._traces)
+        url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
+        full = self._options.full_disk and not last and self._chance.random() < FULL
+        self.faults.happened["full disks"] += full
+        setting = replace(self.setting, url=url, number=self._number, full=full, traces=self._traces)
         ours, theirs = self._context.Pipe(duplex=False)
         kind = self._chance.choice(KINDS) if kind is None else kind
         arguments = (setting, kind) if role == "consumer" else (setting,)
@@ -195,7 +204,7 @@ class Run:
         process = self._context.Process(target=be, args=(self._log, theirs, ROLES[role], *arguments))
         process.start()
         theirs.close()
-        return WorkerProcess(process, role, kind, ours, self._chance.uniform(0, MOST_WORK))
+        return WorkerProcess(process, role, kind, ours, self._chance.uniform(0, MOST_WORK), full)
 
     def _kill(self, victim: WorkerProcess) -> None:
         self._alive.remove(victim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import sys
 import threading
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from duerow.testing.torture.environment import APPLICATION, OUT_OF_LUCK
+from duerow.testing.torture.access import APPLICATION
+from duerow.testing.torture.clocks import be_wrong
+from duerow.testing.torture.disks import be_full
+from duerow.testing.torture.environment import OUT_OF_LUCK, Setting
 
 MOST_WORK: Final = 0.35
 """Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
@@ -38,6 +42,7 @@ class WorkerProcess:
         role: what it does: `producer`, `consumer` or `operator`.
         kind: what kind of consumer it is.
         ready: where it says that it has begun to.
+        full: whether its disk is full.
         work: how many seconds it is to compute from then on.
         begun: what it had computed when it was ready, and when that was; None: it is not.
         stopped: until when it is stopped; None: it is not.
@@ -48,6 +53,7 @@ class WorkerProcess:
     kind: str
     ready: Any
     work: float
+    full: bool = False
     begun: tuple[float, float] | None = None
     stopped: float | None = None
 
@@ -99,15 +105,19 @@ def _computed(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def be(log: Path, ready: Any, target: Callable[..., None], *arguments: Any) -> None:
+def be(log: Path, ready: Any, target: Callable[..., None], setting: Setting, *arguments: Any) -> None:
     """Work until killed; begin again when the database cannot be reached, as under a supervisor."""
     with log.open("ab") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())
     os.environ["PGAPPNAME"] = APPLICATION
     threading.Thread(target=_end_with_the_run, daemon=True).start()
+    if setting.full:
+        be_full()
+    if setting.clocks:
+        be_wrong(random.Random(f"{setting.seed} {setting.number} clock"))
     while True:
         try:
-            target(*arguments, lambda: ready.send(None))
+            target(setting, *arguments, lambda: ready.send(None))
         except OUT_OF_LUCK:
             time.sleep(PAUSE)
 

@@ -28,6 +28,7 @@ _LOST: Final = {
     "ConnectionTimeout",
     "ConnectionDoesNotExistError",
     "InternalClientError",
+    "InternalError",  # without a state it is the driver that does not understand the answers
 }
 
 _NAMES_ONLY: Final = ("08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")

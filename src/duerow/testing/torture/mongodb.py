@@ -1,0 +1,235 @@
+"""The access of a run to MongoDB, on a replica set or a sharded cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from bson import Int64
+from pymongo import MongoClient, ReturnDocument
+from pymongo.errors import PyMongoError
+
+from duerow.errors import ConfigurationError
+from duerow.store import Settings
+from duerow.stores.mongodb.documents import CollectionNames
+from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, explained
+from duerow.stores.mongodb.execution import TRANSACTION
+from duerow.stores.mongodb.target import BLOCKING, target_of
+from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
+
+NUMBER: Final = {"_id": "ledger"}
+"""The document that numbers the lines of the ledger."""
+
+COMMITS: Final = 3
+"""How often a commit is tried whose answer was lost."""
+
+WIDE: Final = ("message", "token", "since", "at")
+LINE: Final = ("what", "act", "queue", "message", "token", "group", "since", "note", "process", "at", "held")
+MESSAGE: Final = ("_id", "queue", "status", "payload", "headers", "group", "leased_by")
+TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
+
+
+class Opened:
+    """See `Access`.
+
+    A line gets its number before it is inserted, and outside of the transaction that it is part of, as from a sequence
+    of SQL.
+
+    Args:
+        url, prefix: as for `access`.
+    """
+
+    is_file = False
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._url, self._prefix = url, prefix
+        self._target = target_of(url, Settings(prefix=prefix), BLOCKING)
+        self._names = CollectionNames(prefix)
+
+    @cached_property
+    def client(self) -> MongoClient[Any]:
+        """A client of the application's own."""
+        return MongoClient(self._target.url, **{**self._target.client_options(), "appname": APPLICATION})
+
+    def check(self) -> None:
+        """See Access."""
+        with explaining():
+            hello = self.client.admin.command("hello")
+        if "setName" not in hello and hello.get("msg") != "isdbgrid":
+            raise ConfigurationError(
+                "a run needs transactions, which MongoDB has on a replica set; one member of it is enough"
+            )
+
+    def address(self) -> tuple[str, int] | None:
+        """See Access."""
+        url = urlsplit(self._url)
+        several = url.scheme != "mongodb" or "," in url.netloc or not url.hostname
+        return None if several else (str(url.hostname), url.port or 27017)
+
+    def behind(self, port: int) -> str:
+        """See Access."""
+        url = urlsplit(self._url)
+        user, at, _ = url.netloc.rpartition("@")
+        # Else the driver would learn the server's own address, and go there.
+        options = {name: value for name, value in parse_qsl(url.query) if name.lower() != "replicaset"}
+        query = urlencode({**options, "directConnection": "true"})
+        return urlunsplit(url._replace(netloc=f"{user}{at}127.0.0.1:{port}", query=query))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """See Access."""
+        with explaining(inside=True), self.client.start_session() as session:
+            session.start_transaction(**TRANSACTION)
+            try:
+                yield session
+            except BaseException:
+                with suppress(PyMongoError):
+                    session.abort_transaction()
+                raise
+            _commit(session)
+
+    def write(self, rows: Sequence[Mapping[str, Any]], within: Any = None) -> None:
+        """See Access."""
+        with explaining():
+            first = self._number(self.client, len(rows))["last"] - len(rows)
+            client = self.client if within is None else within.client
+            self._ledger(client).insert_many(_numbered(rows, first), session=within)
+
+    async def awrite(self, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
+        """See Access."""
+        with explaining():
+            first = (await self._number(within.client, len(rows)))["last"] - len(rows)
+            await self._ledger(within.client).insert_many(_numbered(rows, first), session=within)
+
+    def ask(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """See Access. The turn was held when its line got its number if it was held before and after that."""
+        with explaining():
+            before = self._held(rows)
+            first = self._number(self.client, len(rows))["last"] - len(rows)
+            held = self._held(rows) & before
+            asked = [{**row, "held": int((row["message"], row["token"]) in held)} for row in rows]
+            self._ledger(self.client).insert_many(_numbered(asked, first))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """See Access."""
+        with explaining():
+            found = self._ledger(self.client).find(sort=[("_id", 1)])
+            return [dict(zip(("seq", *LINE), _values(line, ("_id", *LINE)), strict=True)) for line in found]
+
+    def begun(self) -> int:
+        """See Access."""
+        with explaining():
+            return int(self._ledger(self.client).count_documents({"what": "begun"}))
+
+    def waiting(self, queues: Collection[str]) -> int:
+        """See Access."""
+        with explaining():
+            there = {"queue": {"$in": [*queues]}, "status": {"$in": ["new", "error"]}}
+            return int(self._collection(self._names.messages).count_documents(there))
+
+    def messages(self) -> list[Sequence[Any]]:
+        """See Access."""
+        with explaining():
+            return [_values(one, MESSAGE) for one in self._collection(self._names.messages).find()]
+
+    def turns(self) -> list[Sequence[Any]]:
+        """See Access."""
+        with explaining():
+            return [_values(one, TURN) for one in self._collection(self._names.history).find()]
+
+    def create(self) -> None:
+        """See Access."""
+        with explaining():
+            self.client[self._target.database].create_collection(f"{self._prefix}ledger")
+            self._number(self.client, 0)
+
+    def drop(self) -> None:
+        """See Access."""
+        with explaining():
+            database = self.client[self._target.database]
+            for name in database.list_collection_names():
+                if name.startswith(self._prefix):
+                    database.drop_collection(name)
+
+    def prefixes(self) -> Iterator[str]:
+        """See Access."""
+        with explaining():
+            names = set(self.client[self._target.database].list_collection_names())
+        for prefix in {name.removesuffix(SIGNS[0]) for name in names if name.endswith(SIGNS[0])}:
+            if is_of_another(prefix, names):
+                yield prefix
+
+    def answers(self) -> bool:
+        """See Access."""
+        with suppress(PyMongoError):
+            self.client.admin.command("ping")
+            return True
+        return False
+
+    def end_connection(self) -> bool:
+        """See Access: no connection of another client can be ended."""
+        return False
+
+    def close(self) -> None:
+        """See Access."""
+        self.client.close()
+
+    def _number(self, client: Any, count: int) -> Any:
+        """Return the document with the number of the last of so many new lines, or what has to be awaited for it."""
+        numbers = client[self._target.database][f"{self._prefix}ledger_number"]
+        raised = {"$inc": {"last": Int64(count)}}
+        return numbers.find_one_and_update(NUMBER, raised, upsert=True, return_document=ReturnDocument.AFTER)
+
+    def _held(self, rows: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
+        """Return the turns of these lines that are still those of their tokens."""
+        asked = {"_id": {"$in": [Int64(row["message"]) for row in rows]}, "leased_by": {"$exists": True}}
+        found = self._collection(self._names.messages).find(asked, {"token": 1})
+        return {(one["_id"], one["token"]) for one in found}
+
+    def _ledger(self, client: Any) -> Any:
+        return client[self._target.database][f"{self._prefix}ledger"]
+
+    def _collection(self, name: str) -> Any:
+        return self.client[self._target.database][name]
+
+
+def _numbered(rows: Sequence[Mapping[str, Any]], last: int) -> list[dict[str, Any]]:
+    """Return lines with the numbers after the last one."""
+    return [
+        {
+            "_id": Int64(number),
+            **row,
+            **{name: Int64(row[name]) for name in WIDE if row[name] is not None},
+        }
+        for number, row in enumerate(rows, last + 1)
+    ]
+
+
+def _values(found: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    """Return these values of a document, without the driver's own kind of integers."""
+    values = (found.get(name) for name in names)
+    return [int(value) if isinstance(value, Int64) else value for value in values]
+
+
+def _commit(session: Any) -> None:
+    """Commit, again if the answer was lost: the server does it once."""
+    commit: Callable[[], None] = session.commit_transaction
+    for left in reversed(range(COMMITS)):
+        try:
+            return commit()
+        except PyMongoError as error:
+            if not left or not error.has_error_label(UNKNOWN_COMMIT):
+                raise
+    return None
+
+
+@contextmanager
+def explaining(inside: bool = False) -> Iterator[None]:
+    """Raise duerow's errors instead of the driver's."""
+    try:
+        yield
+    except PyMongoError as error:
+        raise explained(error, wrote=True, inside=inside) or error from error

@@ -1,0 +1,241 @@
+"""The access of a run to a database that speaks SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Engine,
+    Integer,
+    MetaData,
+    Select,
+    String,
+    Table,
+    bindparam,
+    column,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+    table,
+    text,
+)
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from duerow.errors import StoreUnavailable
+from duerow.store import Settings, find_backend
+from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
+
+SYNCHRONOUS: Final = "NORMAL"
+"""How often SQLite waits for the disk: processes are killed, the power is not cut."""
+
+MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "leased_by", "token")
+TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
+
+FINDING: Final = text(
+    "SELECT pid FROM pg_stat_activity WHERE application_name = :name "
+    "AND pid <> pg_backend_pid() ORDER BY (state = 'idle'), random() LIMIT 1"
+)
+"""Finds a connection of the run's processes in PostgreSQL."""
+
+
+class SqlAccess:
+    """See `Access`.
+
+    Args:
+        url, prefix, serializable: as for `access`.
+    """
+
+    def __init__(self, url: str, prefix: str, serializable: bool) -> None:
+        self._url, self._prefix, self._serializable = url, prefix, serializable
+        self._url_read: URL = make_url(url)
+        self._engines: list[Engine] = []
+        self.table = _ledger(prefix)
+        self._message = table(f"{prefix}message", *map(column, MESSAGE))
+        self._history = table(f"{prefix}history", *map(column, TURN))
+        same = (
+            self._message.c.id == bindparam("of"),
+            self._message.c.token == bindparam("its"),
+            self._message.c.leased_by.isnot(None),
+        )
+        self._plain = insert(self.table)
+        self._asking = insert(self.table).values(held=select(func.count()).where(*same).scalar_subquery())
+
+    @cached_property
+    def callers(self) -> Engine:
+        """The engine of transactions that are passed to `within=`."""
+        return self._engine("SERIALIZABLE" if self._serializable else None)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine of the ledger and the verdict, which lose no conflict, whatever the server's default is."""
+        return self._engine(None if self.is_file else "READ COMMITTED")
+
+    @property
+    def is_file(self) -> bool:
+        """See Access."""
+        return self._url_read.get_backend_name() == "sqlite"
+
+    def check(self) -> None:
+        """See Access."""
+        find_backend(self._url).aopen(self._url, Settings(prefix=self._prefix))
+        try:
+            self.engine.connect().close()
+        except DBAPIError as error:
+            raise StoreUnavailable(f"cannot connect to the database: {error.orig}") from error
+
+    def address(self) -> tuple[str, int] | None:
+        """See Access."""
+        located = self._url_read
+        port = located.port or (5432 if located.get_backend_name() == "postgresql" else None)
+        return (located.host, port) if located.host and port else None
+
+    def behind(self, port: int) -> str:
+        """See Access."""
+        return self._url_read.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """See Access."""
+        with self.callers.begin() as connection:
+            yield connection
+
+    def write(self, rows: Sequence[Mapping[str, Any]], within: Any = None) -> None:
+        """See Access."""
+        self._write(self._plain, rows, within)
+
+    async def awrite(self, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
+        """See Access."""
+        await within.execute(self._plain, rows)
+
+    def ask(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """See Access."""
+        self._write(self._asking, [{**row, "of": row["message"], "its": row["token"]} for row in rows], None)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """See Access."""
+        with self.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(select(self.table).order_by(self.table.c.seq)).mappings()]
+
+    def begun(self) -> int:
+        """See Access."""
+        return int(self._read(select(func.count()).where(self.table.c.what == "begun"))[0][0])
+
+    def waiting(self, queues: Collection[str]) -> int:
+        """See Access."""
+        message = self._message
+        there = message.c.queue.in_(queues), message.c.status.in_(("new", "error"))
+        return int(self._read(select(func.count()).select_from(message).where(*there))[0][0])
+
+    def messages(self) -> list[Sequence[Any]]:
+        """See Access."""
+        return [row[:-1] for row in self._read(select(self._message))]
+
+    def turns(self) -> list[Sequence[Any]]:
+        """See Access."""
+        return self._read(select(self._history))
+
+    def create(self) -> None:
+        """See Access."""
+        self.table.create(self.engine)
+
+    def drop(self) -> None:
+        """See Access."""
+        found = MetaData()
+        found.reflect(self.engine, only=lambda name, _: name.startswith(self._prefix))
+        found.drop_all(self.engine)
+
+    def prefixes(self) -> Iterator[str]:
+        """See Access."""
+        looking = inspect(self.engine)
+        system = ("pg_", "information_schema")
+        several = self.engine.dialect.name == "postgresql"  # elsewhere a schema is another database
+        schemas = [one for one in looking.get_schema_names() if not one.startswith(system)] if several else [None]
+        for schema in schemas:
+            names = set(looking.get_table_names(schema))
+            for prefix in {name.removesuffix(SIGNS[0]) for name in names if name.endswith(SIGNS[0])}:
+                if is_of_another(prefix, names):
+                    yield f"{schema}.{prefix}" if schema else prefix
+
+    def answers(self) -> bool:
+        """See Access."""
+        self.close()
+        with suppress(DBAPIError):
+            self._read(select(1))
+            return True
+        return False
+
+    def end_connection(self) -> bool:
+        """See Access."""
+        if self.engine.dialect.name != "postgresql":
+            return False
+        with self.engine.begin() as connection:
+            pid = connection.execute(FINDING, {"name": APPLICATION}).scalar()
+            if pid is not None:
+                connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+            return pid is not None
+
+    def close(self) -> None:
+        """See Access."""
+        for engine in self._engines:
+            engine.dispose()
+
+    def _engine(self, level: str | None) -> Engine:
+        """Return an engine of the application's own, whose connections have a level of isolation from the beginning."""
+        located = self._url_read
+        driving: Any = find_backend(self._url).driving  # type: ignore[attr-defined]
+        arguments: dict[str, Any] = {"timeout": 60} if self.is_file else {}
+        if located.query.get("prepare_threshold") == "none":  # as behind a pooler
+            arguments["prepare_threshold"] = None
+        engine = create_engine(
+            located.difference_update_query(driving.settings).set(drivername=driving.blocking),
+            poolclass=QueuePool,
+            connect_args=arguments,
+            max_overflow=30,
+            isolation_level=level,
+        )
+        if self.is_file:
+            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
+        self._engines.append(engine)
+        return engine
+
+    def _write(self, statement: Any, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
+        if within is not None:
+            within.execute(statement, rows)
+            return
+        with self.engine.begin() as connection:
+            connection.execute(statement, rows)
+
+    def _read(self, query: Select[Any]) -> list[Any]:
+        with self.engine.connect() as connection:
+            return list(connection.execute(query).all())
+
+
+def _ledger(prefix: str) -> Table:
+    """Return the table of the ledger."""
+    return Table(
+        f"{prefix}ledger",
+        MetaData(),
+        Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+        Column("what", String(20)),
+        Column("act", String(40)),
+        Column("queue", String(100)),
+        Column("message", BigInteger),
+        Column("token", BigInteger),
+        Column("group", String(100)),
+        Column("since", BigInteger),
+        Column("note", String(200)),
+        Column("process", Integer),
+        Column("at", BigInteger),
+        Column("held", Integer),
+    )
