@@ -11,7 +11,7 @@ import pytest
 import duerow
 from duerow import Database, Draft, Elsewhere, Fork, Join, Pipeline, Relay, Split, StoreUnavailable, Switch
 from duerow.encryption import Encryption
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import ConfigurationError, Conflict, NotSupported
 from duerow.pipeline.crossing import UNSURE_AFTER, name_of
 from duerow.testing.clock import hours, minutes
 from duerow.testing.faces import AwaitedFace, unwrapped
@@ -359,3 +359,14 @@ def test_the_graph_shows_where_messages_wait_and_where_they_go() -> None:
     assert '    q1x [label="readings in the \\"centre\\"" shape=cylinder];' in graph.dot()
     assert "    q1 -> q1x [style=dashed];" in graph.dot()
     assert (graph.stations[1].kind, graph.queues) == ("crossing", ["pack", "out"])
+
+
+def test_a_transaction_that_loses_to_another_one_there_counts_no_attempt(two: Callable[..., Pair]) -> None:
+    pair = two()
+    source, target, busy = pair.open("source"), pair.open("target"), pair.open("target")
+    watch(unwrapped(busy), fail_at("receive: before", Conflict("lost", waited=True)))  # type: ignore[arg-type]
+    source.queue("pack").push("a")
+    run(pair, source, relay(queue_of(busy, "x")))
+    assert [(one.status, one.attempts) for one in source.queue("x").find()] == [("new", 0)]
+    run(pair, source, relay(queue_of(target, "x")))
+    assert [one.payload for one in target.queue("x").find()] == ["a"]

@@ -94,8 +94,8 @@ class Crossing(Station):
         if not capabilities.receives:
             raise NotSupported(
                 f"messages cannot go to {self.there} exactly once: it does not remember what has arrived, since its "
-                "store lacks transactions over several messages, or is reached over HTTP; connect to a database itself, "
-                "such as one with postgresql://"
+                "store lacks transactions over several messages, or is reached over HTTP; connect to the database "
+                "itself, or to another one, such as postgresql://"
             )
 
     def decided(self, message: Message, max_hops: int) -> Settlement | None:

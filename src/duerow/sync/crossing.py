@@ -11,7 +11,7 @@ from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
 
-from duerow.errors import ConfigurationError, DuerowError, QueueDraining, StoreUnavailable
+from duerow.errors import ConfigurationError, Conflict, DuerowError, QueueDraining, StoreUnavailable
 from duerow.message import Message
 from duerow.payload.encoding import ANY_KIND, PassedOn, Payloads
 from duerow.pipeline.crossing import BATCH, Crossing
@@ -125,19 +125,26 @@ class Sender:
             except DuerowError as error:
                 ends[message.id] = error
         answers = self._receive(arrivals) if arrivals else {}
-        for message in messages:
-            if message.id in answers:
-                answer = answers[message.id]
-                failed = isinstance(answer, DuerowError)
-                ends[message.id] = answer if failed else self._crossing.ended(message, answer)  # type: ignore[arg-type]
-                self.sent += answer in ("arrived", "before")
-        return [ends[message.id] for message in messages]
+        self.sent += sum(answer in ("arrived", "before") for answer in answers.values())
+        return [
+            self._end(message, answers[message.id]) if message.id in answers else ends[message.id]
+            for message in messages
+        ]
+
+    def _end(self, message: Message, answer: Reception | DuerowError | None) -> Any:
+        """Return how the turn of a message ends that was pushed, with the answer of the other database."""
+        if answer is None:
+            return Release()
+        return answer if isinstance(answer, DuerowError) else self._crossing.ended(message, answer)
 
     def _written(self) -> Payloads:
         return Payloads(self._crossing.there.queue, sealing=self._opened.encryption)
 
-    def _receive(self, arrivals: Mapping[int, Arrival]) -> dict[int, Reception | DuerowError]:
-        """Push messages, each once; if the other database refuses one of them, push each in a transaction."""
+    def _receive(self, arrivals: Mapping[int, Arrival]) -> dict[int, Reception | DuerowError | None]:
+        """Push messages, each once; return what is known of each, None if it was certainly not pushed.
+
+        If the other database refuses one of them, each is pushed in a transaction of its own.
+        """
         there: Executor = self._opened
         try:
             found: list[Reception] = there.run(
@@ -146,11 +153,13 @@ class Sender:
         except DuerowError as error:
             if isinstance(error, StoreUnavailable):
                 self.trouble = error
+            if isinstance(error, Conflict):  # nothing was changed there, so nothing has to be remembered of it here
+                return dict.fromkeys(arrivals)
             if not error.of_row or len(arrivals) == 1:
                 return dict.fromkeys(arrivals, error)
         else:
             return dict(zip(arrivals, found, strict=True))
-        answers: dict[int, Reception | DuerowError] = {}
+        answers: dict[int, Reception | DuerowError | None] = {}
         for id, arrival in arrivals.items():
             answers |= self._receive({id: arrival})
         return answers
