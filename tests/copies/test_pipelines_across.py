@@ -312,6 +312,18 @@ def test_a_queue_elsewhere_that_cannot_be_one_is_refused_when_it_is_made(
         make(db)
 
 
+def test_where_a_message_went_and_where_it_came_from_can_be_looked_up(pair: Pair) -> None:
+    source, target, other = pair.open("source"), pair.open("target"), pair.open("target")
+    there = Elsewhere("readings", lambda: unwrapped(other), name="out", database="the centre", history=hours(1))
+    sent = source.queue("pack").push("a")
+    run(pair, source, relay(there))
+    (gone,) = source.queue("out").history(id=sent.id)
+    (arrived,) = target.queue("readings").find(f"headers.\"came-from\" = 'out/{sent.id}'")
+    assert gone.outcome == "done"
+    assert f"arrived in queue 'readings' of the centre as {arrived.headers['came-as']}" in str(gone.log)
+    assert str(arrived.headers["came-as"]).startswith(str(gone.headers["crossing"]))
+
+
 def test_two_databases_with_queues_of_one_name_are_told_apart(two: Callable[..., Pair], tmp_path: Any) -> None:
     pair = two()
     source, target = pair.open("source"), pair.open("target")

@@ -162,7 +162,7 @@ class Crossing(Station):
 
 def crossing(there: Elsewhere) -> Crossing:
     """Return the station in which messages wait for a queue of another database."""
-    return Crossing(there.name, _forwarded, there=there, retry=DELAYS)
+    return Crossing(there.name, _forwarded, there=there, retry=DELAYS, history=there.history)
 
 
 def name_of(message: Message) -> str:

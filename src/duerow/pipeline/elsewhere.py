@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from datetime import timedelta
 from typing import Any, Final, Protocol, runtime_checkable
 
 from duerow.errors import ConfigurationError, InvalidMessage, shown
-from duerow.message import check_queue_name
+from duerow.message import check_queue_name, check_span
 from duerow.signatures import check_call
 
 UNNAMED: Final = "another database"
@@ -44,9 +45,11 @@ class Elsewhere:
             one that returns what `duerow.aio.connect` does. The run closes what it opened.
         name: the queue of this database in which messages wait; default: the same name.
         database: what drawings and errors call the other database.
+        history: how long this database remembers which messages went there, and as what; default: it does not.
 
     Raises:
         ConfigurationError: a name is invalid, or `connect` cannot be called without arguments.
+        InvalidMessage: the time is invalid.
     """
 
     queue: str
@@ -54,6 +57,7 @@ class Elsewhere:
     _: KW_ONLY
     name: str = ""
     database: str = UNNAMED
+    history: timedelta | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -70,6 +74,8 @@ class Elsewhere:
         name: object = self.database
         if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
             raise ConfigurationError(f"{self}: database is 1 to 100 printable characters, not {shown(name)}")
+        if self.history is not None:
+            check_span("history", self.history)
 
     def __str__(self) -> str:
         return f"queue {self.queue!r} of {self.database}"
