@@ -24,6 +24,15 @@ OF_BATCH: Final = "batch"
 """For a row of a staged result that names no parent: the claim of the batch that it was made of, which history records
 as the worker of each of the batch's messages."""
 
+CROSSING: Final = "crossing"
+"""The unique name of a message that goes to another database, which it gets when it is sent there."""
+
+CAME_AS: Final = "came-as"
+"""That name, of a message that came from another database: it is found by it on both sides."""
+
+CAME_FROM: Final = "came-from"
+"""Where it waited in the other database: the queue and its id there, such as `readings/17`."""
+
 NAMED_PARENTS: Final = 100
 
 
@@ -32,6 +41,19 @@ def made_of(id: int, headers: Mapping[str, Scalar]) -> dict[str, Scalar]:
     kept = {name: value for name, value in headers.items() if name not in (PARENTS, SET, OF_BATCH)}
     kept[PARENT] = id
     return kept
+
+
+def crossed(name: str, queue: str, id: int, headers: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the headers of a message in another database, where the ids in its lineage mean nothing.
+
+    Args:
+        name: the unique name under which it arrives.
+        queue: where it waited in its own database.
+        id: its id there.
+        headers: its headers there.
+    """
+    kept = {name: value for name, value in headers.items() if name not in (CROSSING, PARENT, PARENTS, SET, OF_BATCH)}
+    return {**kept, CAME_AS: name, CAME_FROM: f"{queue}/{id}"}
 
 
 def joined(set_id: int, parts: Sequence[int]) -> dict[str, Scalar]:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from typer.testing import CliRunner
 
 import duerow
-from duerow import Database, Draft, Join, Message, Pipeline, Sink, Worker, aio, fixed, limited
+from duerow import Database, Draft, Join, Message, Pipeline, Relay, Sink, Worker, aio, fixed, limited
 from duerow.cli.application import app
 from duerow.errors import ConfigurationError, DuplicateKey
 from duerow.queue.schedule import Maintained
@@ -216,6 +216,18 @@ def test_a_consumer_can_run_a_pipeline_with_a_join(open_as: Open, owner: Databas
     pipeline.run(database)
     assert [message.payload for message in owner.queue("whole").find()] == [[1, 2]]
     assert [graph.name for graph in owner.pipelines()] == ["shop"]
+
+
+def test_a_consumer_may_send_messages_from_another_database(open_as: Open, owner: Database) -> None:
+    owner.queue("x").push("holder", key="k")
+    with duerow.connect("memory://") as edge:
+        edge.queue("pack").push_many([Draft("a", key="k"), Draft("b")])
+        relay = Relay("pack", lambda message: message.payload, to=open_as("consumer").queue("x"))
+        Pipeline("across", [relay]).run(edge)
+        (waiting,) = edge.queue("x").find()
+        assert waiting.last_error is not None
+        assert waiting.last_error.type == "DuplicateKey"
+    assert [message.payload for message in owner.queue("x").find()] == ["holder", "b"]
 
 
 def test_an_operator_can_do_everything_that_changes_no_table(open_as: Open, owner: Database) -> None:

@@ -70,7 +70,8 @@ class Operations(QueueHandle[P]):
     async def why(self, id: int | None = None, *, key: str | None = None) -> list[Reason]:
         """Return why a message is not running: every reason that applies, as a code and a sentence.
 
-        Codes: ready, not-due, stopped, paused, group-blocked, leased, limit, unknown-kind, no-consumer, done, dead.
+        Codes: ready, not-due, stopped, paused, group-blocked, leased, limit, unknown-kind, no-consumer, unreachable,
+        done, dead.
 
         Args:
             id: the message's id.

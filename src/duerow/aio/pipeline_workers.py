@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from duerow.aio.executor import Executor
-from duerow.aio.worker import Worker
 from duerow.message import Message
 from duerow.pipeline import Pipeline, Station
+from duerow.pipeline.host import AwaitedPipelineRun
 from duerow.settlement import Settlement
 from duerow.worker.run import Until
 
@@ -37,7 +37,7 @@ class Alarm:
                 await self._rung.wait()
 
 
-async def work(workers: Iterable[Worker], until: Until) -> None:
+async def work(workers: Iterable[AwaitedPipelineRun], until: Until) -> None:
     """Run workers until each has ended; if one fails, or this is cancelled, cancel the others."""
     tasks = [asyncio.create_task(worker.run(until)) for worker in workers]
     try:

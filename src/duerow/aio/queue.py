@@ -62,7 +62,7 @@ class Queue(
 
     def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
         """Return another handle of this queue with this lease and retry policy; None: the same as here."""
-        return Queue(
+        queue: Queue[P] = Queue(
             self.database,
             self.name,
             lease=self.lease if lease is None else lease,
@@ -75,6 +75,8 @@ class Queue(
             history=None if self.keeping is None else self.keeping.history,
             remember_keys=None if self.keeping is None else self.keeping.keys,
         )
+        queue._payloads = self._payloads
+        return queue
 
     def of_any_kind(self) -> Queue[Any]:
         """Return another handle of this queue that takes messages of every kind, declared types as plain JSON.

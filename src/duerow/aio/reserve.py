@@ -90,7 +90,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
                 if not reservations:
                     raise
                 break  # the caller must get what is reserved already; a lasting failure will show up again
-            put_off += sum(one.message.kind in self._known for one, end in unreadable if isinstance(end, Release))
+            put_off += sum(self.knows_kind(one.message.kind) for one, end in unreadable if isinstance(end, Release))
         return reservations
 
     def _read(
@@ -113,7 +113,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         """Return how to end the turn of a message whose payload cannot be read here."""
         assert record.leased_until is not None  # noqa: S101 - the store's promise
         reservation = core.BareReservation(mapping.readable(record), record.leased_until)
-        if record.kind not in self._known:
+        if not self.knows_kind(record.kind):
             return reservation, Release()
         if isinstance(error, KeyMissing):
             named = {"event": "postponed", "queue": self.name, "message_id": record.id}
@@ -127,7 +127,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             message = reservation.message
             if isinstance(settlement, Bury) and reservation.receipt not in refused:
                 self._tell_buried(message.id, message.key, message.attempts, str(settlement.reason))
-        if any(reservation.message.kind not in self._known for reservation, _ in unreadable):
+        if any(not self.knows_kind(reservation.message.kind) for reservation, _ in unreadable):
             await self._found_unknown()
 
     @asynccontextmanager

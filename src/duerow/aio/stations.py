@@ -6,12 +6,13 @@ import threading
 from collections.abc import Mapping
 from datetime import timedelta
 
+from duerow.aio.crossing import CrossingWorker
 from duerow.aio.pipeline_workers import Alarm, handler_of, work
 from duerow.aio.pipelines import Pipelines
 from duerow.aio.queue import Queue
 from duerow.aio.worker import Worker
 from duerow.errors import ConfigurationError
-from duerow.pipeline import Pipeline, Station
+from duerow.pipeline import Crossing, Pipeline, Station
 from duerow.pipeline.run import NOW, check_run, due_now, next_look
 from duerow.worker.health import Health, health_of, health_of_all
 from duerow.worker.prefetch import Interval
@@ -35,7 +36,7 @@ class PipelineWorker:
     def __init__(self, pipeline: Pipeline, database: Pipelines, rehome: Mapping[str, str] | None = None) -> None:
         check_run(pipeline, database.store.capabilities)
         self._pipeline, self._database, self._rehome = pipeline, database, rehome
-        self._workers: dict[str, Worker] = {}
+        self._workers: dict[str, Worker | CrossingWorker] = {}
         self._stops = 0
         self._alarm: Alarm | None = None
         self._running = threading.Lock()
@@ -56,8 +57,16 @@ class PipelineWorker:
             with stopped_in_loop_by(taken, self.stop):
                 await self._run(until, alarm)
         finally:
-            self._stops, self._alarm = 0, None
-            self._running.release()
+            try:
+                for crossing in self._crossings:
+                    await crossing.close()
+            finally:
+                self._stops, self._alarm = 0, None
+                self._running.release()
+
+    @property
+    def _crossings(self) -> list[CrossingWorker]:
+        return [worker for worker in self._workers.values() if isinstance(worker, CrossingWorker)]
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
@@ -86,6 +95,8 @@ class PipelineWorker:
         pipeline, database = self._pipeline, self._database
         await database.declare_pipeline(pipeline, rehome=self._rehome)
         self._workers = {station.name: _worker(pipeline, station, database) for station in pipeline.consumers}
+        for crossing in self._crossings:
+            await crossing.check()
         if until is None:
             if not self._stops:
                 await work(self._workers.values(), None)
@@ -103,11 +114,18 @@ class PipelineWorker:
 
     async def _due_in(self, station: str) -> timedelta | None:
         """Return how long until the station's next message is due; None if there is none."""
-        store, queue = self._database.store, self._workers[station].queue
-        return await self._database.run(lambda: store.messages.next_due([station], NOW, queue.only))
+        worker = self._workers[station]
+        wait = await self._database.run(
+            lambda: self._database.store.messages.next_due([station], NOW, worker.queue.only)
+        )
+        if wait is None or not isinstance(worker, CrossingWorker):
+            return wait
+        return max(wait, timedelta(seconds=worker.pause))
 
 
-def _worker(pipeline: Pipeline, station: Station, database: Pipelines) -> Worker:
+def _worker(pipeline: Pipeline, station: Station, database: Pipelines) -> Worker | CrossingWorker:
+    if isinstance(station, Crossing):
+        return CrossingWorker(station, database, pipeline.max_hops)
     queue: Queue = Queue(database, station.name, **station.declared)
     return Worker(
         queue,

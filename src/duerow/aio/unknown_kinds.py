@@ -14,6 +14,7 @@ from duerow.aio.handle import P
 from duerow.conditions.model import Condition
 from duerow.message import LIVE
 from duerow.payload.codec import SEALED, decode_failure
+from duerow.payload.encoding import ANY_KIND
 from duerow.store import GivenUp, Query
 from duerow.where import field
 
@@ -59,7 +60,7 @@ class UnknownKinds(Edits[P]):
 
     def knows_kind(self, kind: str) -> bool:
         """Return whether consumers of this queue can read payloads of this stored kind."""
-        return kind in self._known
+        return kind in self._known or ANY_KIND in self._known
 
     async def look_for_unknown(self) -> None:
         """Count the messages that claims skip, and log those of kinds that were not logged before."""

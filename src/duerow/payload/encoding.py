@@ -29,6 +29,9 @@ SETS: Final = "/sets"
 duerow's own, in clear text; the parts in them are encrypted."""
 
 
+ANY_KIND: Final = "*"
+"""The kind that a consumer names which takes payloads of all kinds, since it does not read them."""
+
 LOG: Final = "Log"
 """The type under which the log of an attempt that did not fail stands where history has errors."""
 
@@ -349,6 +352,19 @@ class AnyKind(Payloads):
 
 class _AsStored(Payloads):
     """Leaves payloads as they are: for code that passes messages on unread."""
+
+    def decode(self, stored: Stored, /) -> Encoded:
+        """Return a payload as it is stored."""
+        return Encoded(stored.kind, stored.payload)
+
+
+class PassedOn(Payloads):
+    """The payloads of a queue whose consumer passes on messages of every kind unread."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind."""
+        return (ANY_KIND,)
 
     def decode(self, stored: Stored, /) -> Encoded:
         """Return a payload as it is stored."""

@@ -1,9 +1,12 @@
-"""Pipelines: queues of one database joined by small functions, on plain workers and on Spark.
+"""Pipelines: queues joined by small functions, on plain workers and on Spark.
 
 Read it in this order: `stations` (how each message is handled), `join` (many messages into one), `frame` (batches as
-data frames), `pipeline` (the whole, and its checks), `graph` (how it is drawn and stored).
+data frames), `elsewhere` and `crossing` (queues in other databases), `pipeline` (the whole, and its checks), `graph`
+(how it is drawn and stored).
 """
 
+from duerow.pipeline.crossing import Crossing
+from duerow.pipeline.elsewhere import Elsewhere
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.graph import Graph, Node
 from duerow.pipeline.join import Join
@@ -11,7 +14,9 @@ from duerow.pipeline.pipeline import Pipeline
 from duerow.pipeline.stations import Drop, Fork, Relay, Sink, Split, Station, Switch
 
 __all__ = [
+    "Crossing",
     "Drop",
+    "Elsewhere",
     "Fork",
     "Frame",
     "Graph",

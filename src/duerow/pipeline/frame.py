@@ -18,6 +18,7 @@ from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, shown
 from duerow.lineage import OF_BATCH, made_of
 from duerow.message import Message, check_group, check_key, check_moment, check_priority
 from duerow.payload.codec import Encoded, decode_headers, encode_headers
+from duerow.pipeline.elsewhere import Target, elsewhere
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import Station, check_name
 from duerow.queue.mapping import HOPS
@@ -110,7 +111,7 @@ class Frame(Station):
     """
 
     given: ClassVar[str] = "frame"
-    to: str | Sequence[str] | Mapping[str, str]
+    to: Target | Sequence[Target] | Mapping[str, Target]
     _: KW_ONLY
     rowwise: bool = False
     schema: Any = None
@@ -132,13 +133,14 @@ class Frame(Station):
 
     def _read_to(self) -> str | Mapping[str, str]:
         to: object = self.to
-        if isinstance(to, str):
-            check_name(f"the target of {self}", to)
-            return to
+        if isinstance(to, str) or elsewhere(to) is not None:
+            name: str = self._named({"": to})[""]
+            check_name(f"the target of {self}", name)
+            return name
         if isinstance(to, Mapping):
-            ways = dict(to)
+            ways = self._named(to)
         elif isinstance(to, Iterable):
-            names = list(to)
+            names = list(self._named({str(place): one for place, one in enumerate(to)}).values())
             ways = {queue: queue for queue in names if isinstance(queue, str)}
             if len(ways) < len(names):
                 ways = {}

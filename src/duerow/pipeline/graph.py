@@ -21,6 +21,7 @@ _MERMAID: Final[Mapping[str, tuple[str, str]]] = {
     "join": ("[\\", "/]"),
     "frame": ("{{", "}}"),
     "sink": ("([", "])"),
+    "crossing": ("[/", "/]"),
 }
 _DOT: Final[Mapping[str, str]] = {
     "relay": "box",
@@ -30,6 +31,7 @@ _DOT: Final[Mapping[str, str]] = {
     "join": "invtrapezium",
     "frame": "hexagon",
     "sink": "oval",
+    "crossing": "parallelogram",
 }
 
 SENDS_TO_ALL: Final = frozenset({"fork"})
@@ -41,11 +43,12 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         name: the name of the station and of its queue.
-        kind: relay, switch, fork, split, join, frame or sink.
+        kind: relay, switch, fork, split, join, frame, sink, or crossing: messages wait there for another database.
         ways: the queues that messages can go to from here, by the label of the way.
         function: the name of its function.
         rate: at most this many messages in this many seconds; None: no limit.
         note: anything else to show.
+        elsewhere: the queue in another database to which messages go from here; empty: none.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     function: str
     rate: tuple[int, float] | None = None
     note: str = ""
+    elsewhere: str = ""
 
     @property
     def sends_to_all(self) -> bool:
@@ -97,9 +101,10 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
             opened, closed = _MERMAID[station.kind]
             lines.append(f'    {names[station.name]}{opened}"{station.name}"{closed}')
         lines += [f'    {names[output]}[("{output}")]' for output in self.outputs]
+        lines += [f'    {far}[("{_plain(station.elsewhere)}")]' for far, station in _crossings(self, names)]
         for start, label, end in _edges(self):
-            said = label.replace('"', "#quot;").replace("\n", " ")
-            lines.append(f"    {names[start]} " + (f'-- "{said}" -->' if label else "-->") + f" {names[end]}")
+            lines.append(f"    {names[start]} " + (f'-- "{_plain(label)}" -->' if label else "-->") + f" {names[end]}")
+        lines += [f"    {names[station.name]} -.-> {far}" for far, station in _crossings(self, names)]
         return "\n".join(lines) + "\n"
 
     def dot(self) -> str:
@@ -111,9 +116,12 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
             shape = _DOT[station.kind]
             lines.append(f"    {names[station.name]} [label={_quoted(station.name)} shape={shape} tooltip={tip}];")
         lines += [f"    {names[output]} [label={_quoted(output)} shape=cylinder];" for output in self.outputs]
+        far = _crossings(self, names)
+        lines += [f"    {one} [label={_quoted(station.elsewhere)} shape=cylinder];" for one, station in far]
         for start, label, end in _edges(self):
             said = f" [label={_quoted(label)}]" if label else ""
             lines.append(f"    {names[start]} -> {names[end]}{said};")
+        lines += [f"    {names[station.name]} -> {one} [style=dashed];" for one, station in far]
         return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
@@ -185,6 +193,16 @@ def _edges(graph: Graph) -> Sequence[tuple[str, str, str]]:
         for station in graph.stations
         for label, target in station.ways.items()
     ]
+
+
+def _crossings(graph: Graph, names: Mapping[str, str]) -> list[tuple[str, Node]]:
+    """Return a name for each queue in another database, with the station whose messages go there."""
+    return [(f"{names[one.name]}x", one) for one in graph.stations if one.elsewhere]
+
+
+def _plain(text: str) -> str:
+    """Return text for a label in Mermaid."""
+    return text.replace('"', "#quot;").replace("\n", " ")
 
 
 def _quoted(text: str) -> str:

@@ -23,6 +23,7 @@ from duerow.lineage import joined
 from duerow.message import Draft, Message, Scalar, check_span
 from duerow.payload.encoding import SETS, Cipher, Payloads
 from duerow.payload.types import Declared
+from duerow.pipeline.elsewhere import Target
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import DROPPED, Drop, Station, check_name
 from duerow.queue.mapping import HOPS, hops
@@ -83,7 +84,7 @@ class Join(Station):
     """
 
     given: ClassVar[str] = "messages"
-    to: str
+    to: Target
     _: KW_ONLY
     by: str | where.Field | Callable[[Message], Any]
     count: int | None = None
@@ -98,6 +99,7 @@ class Join(Station):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "to", self._named({"": self.to})[""])
         check_name(f"the target of {self}", self.to)
         check_name(f"the queue of the sets of {self}", self.sets)
         if self.late not in (None, "new", "drop"):
@@ -147,7 +149,7 @@ class Join(Station):
     def ways(self) -> Mapping[str, str]:
         """The way on, and the way of late parts if there is one."""
         late = {} if self.late in (None, "new", "drop") else {"late": str(self.late)}
-        return {"": self.to, **late}
+        return {"": str(self.to), **late}
 
     @property
     def consumers(self) -> Sequence[Station]:
@@ -245,7 +247,7 @@ class Merging(Station):
     @property
     def ways(self) -> Mapping[str, str]:
         """The only way on."""
-        return {"": self.join.to}
+        return {"": str(self.join.to)}
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
         """Close a set that is due, or make one message from the parts of a complete set."""
@@ -276,8 +278,8 @@ class Merging(Station):
             raise self._odd(message, None, "return a payload or Drop, or pass null=True for JSON's null")
         merged = Draft(
             self._encoded(message, returned),
-            headers=_of_all(message.id, parts),
-            queue=self.join.to,
+            headers=_of_all(message.id, parts) | self.join._crossing(str(self.join.to)),
+            queue=str(self.join.to),
             group=_agreed([part.group for part in parts]),
             priority=_agreed([part.priority for part in parts]) or 0,
         )

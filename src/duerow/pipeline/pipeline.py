@@ -1,4 +1,4 @@
-"""A pipeline: stations joined by queues of one database; a graph that is checked on creation. No I/O here."""
+"""A pipeline: stations joined by queues; a graph that is checked on creation. No I/O here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from duerow.errors import ConfigurationError, NotSupported, shown
+from duerow.pipeline.crossing import Crossing, crossing
+from duerow.pipeline.elsewhere import Elsewhere, by_name
 from duerow.pipeline.frame import Frame
 from duerow.pipeline.graph import Graph
 from duerow.pipeline.host import check_face
@@ -28,7 +30,8 @@ class Pipeline:
 
     Args:
         name: its name.
-        stations: all of them, in any order.
+        stations: all of them, in any order. For each queue of another database that they send to, the pipeline adds a
+            station of its own, in whose queue messages wait for it.
         outputs: queues that stations send to but no station reads.
         max_hops: the most queues that a message may go through; beyond that it is buried with this reason.
 
@@ -67,6 +70,11 @@ class Pipeline:
     def consumers(self) -> list[Station]:
         """Everything that works on a queue: the stations, and the sets of any joins."""
         return [consumer for station in self.stations for consumer in station.consumers]
+
+    @property
+    def crossings(self) -> list[Crossing]:
+        """The stations in whose queues messages wait for other databases."""
+        return [station for station in self.stations if isinstance(station, Crossing)]
 
     @property
     def entries(self) -> list[str]:
@@ -190,7 +198,12 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
             raise ConfigurationError(
                 f"{pipeline}: {shown(station)} is not a station; use a Relay, Switch, Fork, Split, Join, Frame or Sink"
             )
-    return stations
+    return (*stations, *map(crossing, _elsewhere(stations)))
+
+
+def _elsewhere(stations: Iterable[Station]) -> Iterable[Elsewhere]:
+    """Return the queues of other databases that stations send to, each once."""
+    return by_name(there for station in stations for there in station.elsewhere.values() if there is not None).values()
 
 
 def _all_outputs(pipeline: Pipeline) -> tuple[str, ...]:

@@ -13,16 +13,18 @@ from datetime import timedelta
 from enum import Enum
 from types import GeneratorType
 from typing import Any, ClassVar, Final
+from uuid import uuid4
 
 from msgspec.structs import replace
 
 from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome, shown
-from duerow.lineage import made_of
+from duerow.lineage import CROSSING, made_of
 from duerow.message import Draft, Message, Scalar, check_queue_name, check_span
 from duerow.payload import types
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import Cipher
 from duerow.payload.types import Upgrades
+from duerow.pipeline.elsewhere import Elsewhere, Target, named
 from duerow.pipeline.graph import Node
 from duerow.pipeline.host import Queues
 from duerow.queue.history import keeping
@@ -97,9 +99,12 @@ class Station(ABC):
     """What the function is called with."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
     """The retry policy that `retry` stands for."""
+    elsewhere: Mapping[str, Elsewhere | None] = field(init=False, repr=False, compare=False)
+    """The queues of other databases among its targets, by the names of the queues in which messages wait for them."""
 
     def __post_init__(self) -> None:
         check_name("a station", self.name)
+        object.__setattr__(self, "elsewhere", {})
         if not callable(self.function):
             raise ConfigurationError(f"{self}: its function is {shown(self.function)}, which cannot be called")
         if is_async(self.function):
@@ -126,6 +131,16 @@ class Station(ABC):
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lower()} {self.name!r}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out databases: what is pickled knows only that a message goes elsewhere, not where."""
+        return {**self.__dict__, "elsewhere": dict.fromkeys(self.elsewhere)}
+
+    def _named(self, targets: Mapping[str, object]) -> dict[str, Any]:
+        """Return the names of targets by their labels, and remember those that are in other databases."""
+        names, there = named(targets)
+        object.__setattr__(self, "elsewhere", there)
+        return names
 
     @property
     @abstractmethod
@@ -237,13 +252,17 @@ class Station(ABC):
 
     def _move(self, message: Message, to: str, payload: Any) -> Move:
         """Return the move, with its payload already encoded."""
-        return Move(to, self._encoded(message, payload))
+        return Move(to, self._encoded(message, payload), headers=self._crossing(to) or None)
+
+    def _crossing(self, to: str) -> dict[str, Scalar]:
+        """Return the header that a message for another database gets; no header for others."""
+        return {CROSSING: uuid4().hex} if to in self.elsewhere else {}
 
     def _output(self, message: Message, to: str, payload: Any) -> Draft:
         """Return a new message that is made from this one."""
         return Draft(
             self._encoded(message, payload),
-            headers=_offspring(message),
+            headers=_offspring(message) | self._crossing(to),
             queue=to,
             group=message.group,
             priority=message.priority,
@@ -264,19 +283,20 @@ class OneWay(Station):
     """A station with a single target.
 
     Attributes:
-        to: the queue that its output goes to.
+        to: the queue that its output goes to; if that is in another database, where messages wait for it.
     """
 
-    to: str
+    to: Target
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "to", self._named({"": self.to})[""])
         check_name(f"the target of {self}", self.to)
 
     @property
     def ways(self) -> Mapping[str, str]:
         """The only way on."""
-        return {"": self.to}
+        return {"": str(self.to)}
 
 
 @dataclass(frozen=True)
@@ -307,7 +327,7 @@ class Relay(OneWay):
             return DROPPED
         if returned is None and not self.null:
             raise self._odd(message, None, "return a payload or Drop, or pass null=True for JSON's null")
-        return self._move(message, self.to, returned)
+        return self._move(message, str(self.to), returned)
 
 
 @dataclass(frozen=True)
@@ -328,23 +348,23 @@ class Switch(Station):
         remember_keys: see Station.
     """
 
-    to: Mapping[str, str]
+    to: Mapping[str, Target]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         to: object = self.to
         if not isinstance(to, Mapping) or not to:
             raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; give the queue for each label")
+        object.__setattr__(self, "to", self._named(self.to))
         for label, queue in self.to.items():
             if not isinstance(label, str):
                 raise ConfigurationError(f"{self}: a label is text, not {shown(label)}")
             check_name(f"the target of {self} for label {label!r}", queue)
-        object.__setattr__(self, "to", dict(self.to))
 
     @property
     def ways(self) -> Mapping[str, str]:
         """A way for each label."""
-        return self.to
+        return {label: str(queue) for label, queue in self.to.items()}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         if not isinstance(returned, tuple) or len(returned) != 2:
@@ -353,7 +373,7 @@ class Switch(Station):
         if not isinstance(label, str) or label not in self.to:
             known = ", ".join(map(repr, self.to))
             raise self._odd(message, returned, f"{shown(label)} is not one of its labels {known}")
-        return self._move(message, self.to[label], payload)
+        return self._move(message, str(self.to[label]), payload)
 
 
 @dataclass(frozen=True)
@@ -366,7 +386,8 @@ class Fork(Station):
     Args:
         name: see Station.
         function: see Station.
-        to: the queues that the function may name.
+        to: the queues that the function may name; one of another database by the name of the queue in which messages
+            wait for it.
         retry: see Station.
         lease: see Station.
         timeout: see Station.
@@ -377,13 +398,14 @@ class Fork(Station):
         remember_keys: see Station.
     """
 
-    to: Sequence[str]
+    to: Sequence[Target]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         to: object = self.to
         if isinstance(to, str | Mapping) or not isinstance(to, Iterable) or not (queues := tuple(to)):
             raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; list the queues it sends to")
+        queues = tuple(self._named({str(place): queue for place, queue in enumerate(queues)}).values())
         for queue in queues:
             check_name(f"a target of {self}", queue)
         if len(set(queues)) < len(queues):
@@ -393,7 +415,7 @@ class Fork(Station):
     @property
     def ways(self) -> Mapping[str, str]:
         """A way to each queue, labelled with its name."""
-        return {queue: queue for queue in self.to}
+        return {str(queue): str(queue) for queue in self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         if not isinstance(returned, Mapping) or not returned:
@@ -439,12 +461,13 @@ class Split(OneWay):
         return Commit(then=parts) if parts else DROPPED
 
     def _part(self, message: Message, part: Any) -> Draft:
+        to = str(self.to)
         if not isinstance(part, Draft):
-            return self._output(message, self.to, part)
-        if part.queue not in (None, self.to):
-            raise self._odd(message, part, f"it sends to {self.to!r} alone")
-        headers = {**_offspring(message), **(part.headers or {})}
-        return replace(part, payload=self._encoded(message, part.payload), headers=headers, queue=self.to)
+            return self._output(message, to, part)
+        if part.queue not in (None, to):
+            raise self._odd(message, part, f"it sends to {to!r} alone")
+        headers = {**_offspring(message), **(part.headers or {}), **self._crossing(to)}
+        return replace(part, payload=self._encoded(message, part.payload), headers=headers, queue=to)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ from typing import Final, Literal
 
 import msgspec
 
+from duerow.lineage import CROSSING
 from duerow.message import Message
+from duerow.payload.encoding import ANY_KIND
 from duerow.phrases import counted
 from duerow.queue import histogram
 from duerow.queue.histogram import Buckets
 from duerow.queue.metrics import MINUTE, MetricTally
 from duerow.store import Consumer, Counted, Counters, Inspection, Totals
+from duerow.store.consumer_id import is_cut_off
 
 SEEN: Final = timedelta(seconds=30)
 """How long a consumer counts as present after its last sign of life: workers write one every 10 seconds."""
@@ -34,6 +37,7 @@ Code = Literal[
     "limit",
     "unknown-kind",
     "no-consumer",
+    "unreachable",
     "done",
     "dead",
 ]
@@ -257,7 +261,8 @@ def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> lis
 
 
 def _ready(message: Message) -> Reason:
-    return Reason("ready", f"message {message.id} is ready: a consumer takes it when it is its turn")
+    there = "sends it to another database" if CROSSING in message.headers else "takes it"
+    return Reason("ready", f"message {message.id} is ready: a consumer {there} when it is its turn")
 
 
 def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
@@ -300,7 +305,11 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
     if seen.paused:
         found.append(Reason("paused", f"queue {message.queue!r} is paused until somebody resumes it"))
     here = _consumers(seen, message.queue)
-    if not here:
+    waiting = max(here, key=lambda one: one.seen_at, default=None)
+    if waiting is not None and is_cut_off(waiting.name):
+        text = f"it goes to another database, which cannot take it now: {waiting.name} tries again and again"
+        found.append(Reason("unreachable", text, by=waiting.name))
+    elif not here:
         found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))
     elif not _is_known(message.kind, here):
         names = ", ".join(sorted(one.name for one in here)[:5])
@@ -314,7 +323,7 @@ def _consumers(seen: Inspection, queue: str) -> list[Consumer]:
 
 
 def _is_known(kind: str, consumers: Sequence[Consumer]) -> bool:
-    return any(kind in one.kinds for one in consumers)
+    return any(kind in one.kinds or ANY_KIND in one.kinds for one in consumers)
 
 
 def _time(moment: datetime) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from duerow.errors import ConfigurationError, StationFailed
-from duerow.pipeline import Join, Pipeline, Station
+from duerow.pipeline import Crossing, Join, Pipeline, Station
 from duerow.queue.limits import NONE, RunLimits
 from duerow.spark.consumer import COUNTS, OUTAGE, SCHEMA, Tally
 from duerow.spark.labels import grouped, labelled, unfinished
@@ -155,8 +155,13 @@ class Job(ABC):
 
     @property
     def may_begin(self) -> bool:
-        """Whether its rates allow another round now."""
-        return self._room() != 0
+        """Whether its rates allow another round now, and nothing else holds it up."""
+        return self._room() != 0 and not self.held
+
+    @property
+    def held(self) -> bool:
+        """Whether its messages wait for something that only time can tell, such as another database."""
+        return False
 
     def _room(self) -> int | None:
         """How many messages its rates let it begin now: its own, and that of operators; None: any number."""
@@ -174,6 +179,9 @@ class Job(ABC):
     @abstractmethod
     def round(self) -> None:
         """Work for some seconds on what is due; raise if it makes no sense to continue."""
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Release what it has opened."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +210,8 @@ class MessageJob(Job):
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
         self._running: list[StationRound] = []
-        self._others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
+        others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
+        self._others = [one for one in others if not isinstance(one, Crossing)]  # they need none of Spark's slots
         self._assignment = Assignment(
             run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
         )

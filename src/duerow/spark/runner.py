@@ -15,9 +15,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
-from duerow.pipeline import Frame, Pipeline, Station
+from duerow.pipeline import Crossing, Frame, Pipeline, Station
 from duerow.queue import limits
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
+from duerow.spark.crossing import CrossingJob
 from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
@@ -143,7 +144,11 @@ def _runner(
         places = probe(spark, url, settings)
         database.declare_pipeline(pipeline, rehome=rehome)
         access = Access(secrets.token_hex(6), url, settings)
-        yield Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
+        runner = Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
+        try:
+            yield runner
+        finally:
+            runner.close()
 
 
 class Runner:
@@ -219,6 +224,11 @@ class Runner:
         self._collect()
         return self.tallies
 
+    def close(self) -> None:
+        """Release what its jobs have opened."""
+        for job in self._jobs:
+            job.close()
+
     def _present(self) -> None:
         """Every ten seconds, say which stations run here, with their kinds and Spark's pages, and follow limits."""
         if monotonic() - self._presented_at < PRESENT:
@@ -287,7 +297,7 @@ class Runner:
         Each station is checked separately, so they are checked forwards and then backwards: a message that another
         runner moves back past the first check is still found by the second.
         """
-        there = [job.station.name for job in self._jobs]
+        there = [job.station.name for job in self._jobs if until != "idle" or not job.held]
         waits = (self._due_in([name]) for name in [*there, *there[-2::-1]])
         if not all(wait is None or (until == "idle" and not is_due(wait)) for wait in waits):
             return False
@@ -330,4 +340,6 @@ def _page_of(spark: SparkSession) -> str | None:
 
 
 def _job(run: SparkRun, station: Station) -> Job:
+    if isinstance(station, Crossing):
+        return CrossingJob(run, station)
     return FrameJob(run, station) if isinstance(station, Frame) else MessageJob(run, station)

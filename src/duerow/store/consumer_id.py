@@ -11,6 +11,8 @@ from duerow.payload.codec import storable
 
 _HOST = socket.gethostname()
 
+_CUT_OFF = "/unreachable"
+
 
 def consumer_name(worker: str) -> str:
     """Return the name of a worker of this process: host:pid:worker."""
@@ -20,6 +22,16 @@ def consumer_name(worker: str) -> str:
 def new_claim(worker: str = "-") -> str:
     """Return a globally unique name for one reserve call: host:pid:worker/claim."""
     return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
+
+
+def cut_off(worker: str) -> str:
+    """Return the name under which a worker says that it cannot reach the database to which it sends."""
+    return f"{worker}{_CUT_OFF}"
+
+
+def is_cut_off(consumer: str) -> bool:
+    """Return whether a consumer has said that it cannot reach the database to which it sends."""
+    return consumer.endswith(_CUT_OFF)
 
 
 def check_consumer(name: object) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 from duerow.message import Message
 from duerow.pipeline import Pipeline, Station
+from duerow.pipeline.host import PipelineRun
 from duerow.settlement import Settlement
 from duerow.sync.executor import Executor
-from duerow.sync.worker import Worker
 from duerow.worker.run import Until
 from duerow.worker.signals import LOOK
 
@@ -33,7 +33,7 @@ class Alarm:
             self._rung.get(timeout=seconds)
 
 
-def work(workers: Iterable[Worker], until: Until) -> None:
+def work(workers: Iterable[PipelineRun], until: Until) -> None:
     """Run workers, each in a thread of its own so that a signal comes to this one; if one fails, stop the others."""
     each = list(workers)
     failures: list[BaseException] = []
@@ -42,7 +42,7 @@ def work(workers: Iterable[Worker], until: Until) -> None:
         for worker in each:
             worker.stop()
 
-    def run(worker: Worker) -> None:
+    def run(worker: PipelineRun) -> None:
         try:
             worker.run(until)
         except BaseException as error:  # raised again by whoever waits for the thread

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from duerow.errors import ConfigurationError
-from duerow.pipeline import Pipeline, Station
+from duerow.pipeline import Crossing, Pipeline, Station
 from duerow.pipeline.run import NOW, check_run, due_now, next_look
+from duerow.sync.crossing import CrossingWorker
 from duerow.sync.pipeline_workers import Alarm, handler_of, work
 from duerow.sync.pipelines import Pipelines
 from duerow.sync.queue import Queue
@@ -36,7 +37,7 @@ class PipelineWorker:
     def __init__(self, pipeline: Pipeline, database: Pipelines, rehome: Mapping[str, str] | None = None) -> None:
         check_run(pipeline, database.store.capabilities)
         self._pipeline, self._database, self._rehome = pipeline, database, rehome
-        self._workers: dict[str, Worker] = {}
+        self._workers: dict[str, Worker | CrossingWorker] = {}
         self._stops = 0
         self._alarm: Alarm | None = None
         self._running = threading.Lock()
@@ -57,8 +58,16 @@ class PipelineWorker:
             with stopped_by(taken, self.stop):
                 self._run(until, alarm)
         finally:
-            self._stops, self._alarm = 0, None
-            self._running.release()
+            try:
+                for crossing in self._crossings:
+                    crossing.close()
+            finally:
+                self._stops, self._alarm = 0, None
+                self._running.release()
+
+    @property
+    def _crossings(self) -> list[CrossingWorker]:
+        return [worker for worker in self._workers.values() if isinstance(worker, CrossingWorker)]
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
@@ -87,6 +96,8 @@ class PipelineWorker:
         pipeline, database = self._pipeline, self._database
         database.declare_pipeline(pipeline, rehome=self._rehome)
         self._workers = {station.name: _worker(pipeline, station, database) for station in pipeline.consumers}
+        for crossing in self._crossings:
+            crossing.check()
         if until is None:
             if not self._stops:
                 work(self._workers.values(), None)
@@ -104,11 +115,16 @@ class PipelineWorker:
 
     def _due_in(self, station: str) -> timedelta | None:
         """Return how long until the station's next message is due; None if there is none."""
-        store, queue = self._database.store, self._workers[station].queue
-        return self._database.run(lambda: store.messages.next_due([station], NOW, queue.only))
+        worker = self._workers[station]
+        wait = self._database.run(lambda: self._database.store.messages.next_due([station], NOW, worker.queue.only))
+        if wait is None or not isinstance(worker, CrossingWorker):
+            return wait
+        return max(wait, timedelta(seconds=worker.pause))
 
 
-def _worker(pipeline: Pipeline, station: Station, database: Pipelines) -> Worker:
+def _worker(pipeline: Pipeline, station: Station, database: Pipelines) -> Worker | CrossingWorker:
+    if isinstance(station, Crossing):
+        return CrossingWorker(station, database, pipeline.max_hops)
     queue: Queue = Queue(database, station.name, **station.declared)
     return Worker(
         queue,

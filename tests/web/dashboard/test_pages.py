@@ -14,7 +14,7 @@ from sqlalchemy import String
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from duerow import Draft, Relay, Sink, aio
+from duerow import Draft, Elsewhere, Relay, Sink, aio
 from duerow.aio.entity import EntityQueue
 from duerow.entity import QueueState, queue_state
 from duerow.pipeline import Pipeline
@@ -289,3 +289,13 @@ async def test_the_condition_field_suggests_only_what_may_be_searched_and_seen(
     assert "Split" in hidden
     assert "iban" not in hidden
     assert "zip" not in hidden
+
+
+async def test_a_pipeline_shows_where_messages_wait_for_another_database(memory: aio.Database, opened: Opened) -> None:
+    there = Elsewhere("readings", dict, name="outgoing", database="the centre")
+    await memory.declare_pipeline(Pipeline("pump", [Relay("measured", print, to=there)]))
+    await memory.queue("outgoing").push(1)
+    browser = opened(memory)
+    page = (await browser.get("/pipelines/pump")).text
+    assert "crossing to queue &#39;readings&#39; of the centre" in page
+    assert 'id="station-outgoing"' in page

@@ -32,7 +32,7 @@ class DrawnStation(msgspec.Struct, frozen=True):
 
     Attributes:
         name: the name of the station and its queue.
-        kind: relay, switch, fork, split, join, frame, sink or output.
+        kind: relay, switch, fork, split, join, frame, sink, crossing or output.
         function: the name of its function.
         note: further details.
         condition: its state.

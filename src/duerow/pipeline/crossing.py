@@ -1,0 +1,183 @@
+"""Where messages wait for a queue in another database, and what is decided about each of them.
+
+A message is pushed there first, under a unique name that the other database remembers in the transaction in which the
+message arrives. Its turn ends here after that, fenced as any turn. If the process dies in between, the message is
+handed out again, and the second push changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import uuid4
+
+from duerow.errors import ConfigurationError, DuplicateKey, NotSupported
+from duerow.lineage import CROSSING, crossed
+from duerow.message import Message
+from duerow.payload.codec import Encoded, encode_headers
+from duerow.payload.encoding import Payloads, StoredPayload
+from duerow.pipeline.elsewhere import Elsewhere
+from duerow.pipeline.graph import Node
+from duerow.pipeline.stations import Station
+from duerow.queue.mapping import HOPS, hops
+from duerow.retry import RetryPolicy, exponential
+from duerow.settlement import Bury, Commit, Move, Settlement
+from duerow.store import Arrival, Capabilities, Reception, Record
+from duerow.store.retention import NOTED_FOR
+
+BATCH: Final = 200
+"""The most messages that are sent in one transaction."""
+
+UNSURE_AFTER: Final = NOTED_FOR - timedelta(days=1)
+"""How long after it may have arrived a message can be sent again; the day is for clocks that differ."""
+
+DELAYS: Final[RetryPolicy] = exponential(first=timedelta(seconds=1), maximum=timedelta(minutes=1))
+"""The delays after attempts that failed: without a limit, since no message is at fault."""
+
+
+def _forwarded(message: Message) -> None:
+    raise NotSupported("messages for another database are sent by the process that runs the pipeline")
+
+
+@dataclass(frozen=True)
+class Crossing(Station):
+    """The queue in which messages wait for a queue of another database; a pipeline adds it for each such target.
+
+    Args:
+        name: the name of the queue here.
+        there: the queue that they go to.
+    """
+
+    _: KW_ONLY
+    there: Elsewhere
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """No way leads on in this database."""
+        return {}
+
+    def node(self) -> Node:
+        """Return it as it appears in a drawing."""
+        return Node(self.name, "crossing", {}, "", note=f"to {self.there}", elsewhere=self._place)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.there.queue} in {self.there.database}"
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        raise AssertionError("a message for another database ends when it is there")
+
+    def check_target(self, capabilities: Capabilities, is_here: bool, would_show: bool) -> None:
+        """Raise if messages cannot go there.
+
+        Args:
+            capabilities: those of the other store.
+            is_here: whether it is the database in which they wait.
+            would_show: whether payloads are encrypted here, and would be in clear text there.
+
+        Raises:
+            NotSupported: the other database cannot remember what has arrived.
+            ConfigurationError: it is the same database, or has no keys.
+        """
+        if is_here:
+            raise ConfigurationError(
+                f"{self.there} is in the database that the pipeline runs on; name it as any other queue: "
+                f"to={self.there.queue!r}"
+            )
+        if would_show:
+            raise ConfigurationError(
+                f"payloads are encrypted here, and would be in clear text in {self.there}; open that database with "
+                "encryption=…, too"
+            )
+        if not capabilities.receives:
+            raise NotSupported(
+                f"messages cannot go to {self.there} exactly once: it does not remember what has arrived, since its "
+                "store lacks transactions over several messages, or is reached over HTTP; connect to the database "
+                "itself, or to another one, such as postgresql://"
+            )
+
+    def decided(self, message: Message, max_hops: int) -> Settlement | None:
+        """Return how the turn of a message ends that is not to be sent now; None for others."""
+        if hops(message) >= max_hops:
+            return self._too_far(message, str(self.there), hops(message), max_hops)
+        if not isinstance(message.headers.get(CROSSING), str):
+            return Move(self.name, headers={CROSSING: uuid4().hex})  # no station sent it, so it has no name yet
+        if _is_unsure(message):
+            return Bury(
+                f"message {message.id} may have arrived in {self.there} more than {UNSURE_AFTER.days} days ago, and "
+                "that database may have forgotten it: look there for a message whose header came-as is "
+                f"'{name_of(message)}'. If there is none, requeue this one; otherwise remove it"
+            )
+        return None
+
+    def arrival(self, message: Message, here: Payloads, there: Payloads, now: datetime) -> Arrival:
+        """Return a message as it arrives in the other database.
+
+        Args:
+            message: the message; its payload as it is stored.
+            here: reads its payload.
+            there: writes its payload for the other queue.
+            now: the time there.
+
+        Raises:
+            CodecError: its payload is encrypted, and cannot be read here.
+        """
+        name, queue = name_of(message), self.there.queue
+        headers = crossed(name, message.queue, message.id, message.headers) | {HOPS: hops(message) + 1}
+        stored: Encoded = message.payload
+        where = message.queue, message.key, message.headers
+        encoded = here.opened(StoredPayload(*where, stored.kind, stored.text))
+        key, kept = there.key(message.key), encode_headers(headers, limited=False)
+        sealed = there.seal(encoded, queue, key, kept)
+        record = Record(
+            id=message.id,
+            queue=queue,
+            payload=sealed.text,
+            kind=sealed.kind,
+            key=key,
+            headers=kept,
+            group=message.group,
+            priority=message.priority,
+            status="new",
+            due_at=now,
+            first_due_at=now,
+            attempts=0,
+            token=0,
+            leased_by=None,
+            leased_until=None,
+            created_at=message.created_at,
+            last_attempt_at=None,
+            last_error=None,
+        )
+        return Arrival(name, record)
+
+    def ended(self, message: Message, reception: Reception) -> Commit | DuplicateKey:
+        """Return how the turn of a message ends that the other database has answered for."""
+        if reception == "refused":
+            return DuplicateKey(self.there.queue, [str(message.key)])
+        return Commit(log=f"arrived in {self.there} as {name_of(message)}")
+
+
+def crossing(there: Elsewhere) -> Crossing:
+    """Return the station in which messages wait for a queue of another database."""
+    return Crossing(there.name, _forwarded, there=there, retry=DELAYS, history=there.history)
+
+
+def name_of(message: Message) -> str:
+    """Return the name under which a message arrives; copies of it, with other ids, arrive under other names."""
+    return f"{message.headers[CROSSING]}/{message.id}"
+
+
+def _is_unsure(message: Message) -> bool:
+    """Return whether an earlier attempt may have sent a message so long ago that the other database has forgotten it.
+
+    Attempts that did not reach the other database are not counted. One that ended with a taken key has not sent it, and
+    no earlier one had.
+    """
+    error, last = message.last_error, message.last_attempt_at
+    if message.attempts < 2 or last is None or (error is not None and error.type == DuplicateKey.__name__):
+        return False
+    since = message.first_due_at if message.due_at is None else min(message.first_due_at, message.due_at)
+    return last - since > UNSURE_AFTER

@@ -1,0 +1,11 @@
+"""A type that both databases of a test declare."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Reading:
+    """What a pump says."""
+
+    pump: int
+    bar: float
