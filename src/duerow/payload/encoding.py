@@ -28,6 +28,9 @@ SETS: Final = "/sets"
 """The suffix, after the name of the join, of the name of the queue that holds the join's sets. Their messages are
 duerow's own, in clear text; the parts in them are encrypted."""
 
+BATCHES: Final = "/batches"
+"""The suffix, after the name of a table station, of the queue of the batches that the table does not have yet."""
+
 
 LOG: Final = "Log"
 """The type under which the log of an attempt that did not fail stands where history has errors."""

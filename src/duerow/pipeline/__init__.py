@@ -1,7 +1,8 @@
 """Pipelines: queues of one database joined by small functions, on plain workers and on Spark.
 
 Read it in this order: `stations` (how each message is handled), `join` (many messages into one), `frame` (batches as
-data frames), `pipeline` (the whole, and its checks), `graph` (how it is drawn and stored).
+data frames), `table` (from and into tables), `pipeline` (the whole, and its checks), `graph` (how it is drawn and
+stored).
 """
 
 from duerow.pipeline.frame import Frame
@@ -9,6 +10,7 @@ from duerow.pipeline.graph import Graph, Node
 from duerow.pipeline.join import Join
 from duerow.pipeline.pipeline import Pipeline
 from duerow.pipeline.stations import Drop, Fork, Relay, Sink, Split, Station, Switch
+from duerow.pipeline.table import TableSink, TableSource
 
 __all__ = [
     "Drop",
@@ -23,4 +25,6 @@ __all__ = [
     "Split",
     "Station",
     "Switch",
+    "TableSink",
+    "TableSource",
 ]

@@ -109,6 +109,7 @@ class Frame(Station):
         ConfigurationError: as for Station; or `to`, `schema` or `batch` is invalid.
     """
 
+    needs_spark: ClassVar[bool] = True
     given: ClassVar[str] = "frame"
     to: str | Sequence[str] | Mapping[str, str]
     _: KW_ONLY

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import ConfigurationError
-from duerow.payload.encoding import SETS
+from duerow.payload.encoding import BATCHES, SETS
 
 PATIENCE: Final = 60
 """How many seconds Graphviz may take to draw a graph."""
@@ -21,6 +21,8 @@ _MERMAID: Final[Mapping[str, tuple[str, str]]] = {
     "join": ("[\\", "/]"),
     "frame": ("{{", "}}"),
     "sink": ("([", "])"),
+    "table": ("[(", ")]"),
+    "source": ("[(", ")]"),
 }
 _DOT: Final[Mapping[str, str]] = {
     "relay": "box",
@@ -30,7 +32,12 @@ _DOT: Final[Mapping[str, str]] = {
     "join": "invtrapezium",
     "frame": "hexagon",
     "sink": "oval",
+    "table": "tab",
+    "source": "folder",
 }
+
+_INNER: Final[Mapping[str, str]] = {"join": SETS, "table": BATCHES}
+"""What ends the name of the second queue of a station, if it has one."""
 
 SENDS_TO_ALL: Final = frozenset({"fork"})
 """The kinds of stations that make a message for each of their ways."""
@@ -41,7 +48,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         name: the name of the station and of its queue.
-        kind: relay, switch, fork, split, join, frame or sink.
+        kind: relay, switch, fork, split, join, frame, sink, table or source.
         ways: the queues that messages can go to from here, by the label of the way.
         function: the name of its function.
         rate: at most this many messages in this many seconds; None: no limit.
@@ -63,7 +70,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def queues(self) -> tuple[str, ...]:
         """The queues that the station works on."""
-        return (self.name, f"{self.name}{SETS}") if self.kind == "join" else (self.name,)
+        inner = _INNER.get(self.kind)
+        return (self.name,) if inner is None else (self.name, f"{self.name}{inner}")
 
 
 class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
