@@ -157,4 +157,4 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
         query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows)
         if after is not None:
             query = query.where(column > _value(column, after))
-        return [dict(row) for row in on.execute(query).mappings()]
+        return [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]
