@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PROPERTY: Final = "duerow-batch"
 """The property of an Iceberg snapshot that names the batch which made it."""
 
+RETRIES: Final = "commit.retry.num-retries"
+
 
 def add_to_delta(sink: TableSink, made: Entry) -> None:
     """Add the files of a batch in one commit, unless the table has it.
@@ -50,16 +52,18 @@ def add_to_delta(sink: TableSink, made: Entry) -> None:
 def add_to_iceberg(sink: TableSink, made: Entry) -> None:
     """Add the files of a batch in one snapshot, unless the table has it.
 
-    A commit is refused if the table has changed since it was read, and a file cannot be added twice. So of two
-    processes that deliver a batch, one fails and finds it there at its next attempt.
+    A commit is refused if the table has changed since it was read, here without the package's own retries, which would
+    not look for the batch again. So of two processes that deliver a batch, one fails and finds it there at its next
+    attempt. Snapshots expire, so the files count as well.
     """
-    table = _iceberg(sink)
+    table, folder = _iceberg(sink), location(sink)
+    paths = [f"{folder}/{one.path}" for one in made.files]
     if any(one.summary is not None and one.summary.get(PROPERTY) == made.name for one in table.snapshots()):
         return
-    folder = location(sink)
-    paths = [f"{folder}/{one.path}" for one in made.files]
-    if not table.inspect.files().num_rows or not set(paths) & set(table.inspect.files()["file_path"].to_pylist()):
-        table.add_files(paths, snapshot_properties={PROPERTY: made.name})
+    if not set(paths).isdisjoint(table.inspect.files()["file_path"].to_pylist()):
+        return
+    table.metadata.properties[RETRIES] = "0"  # of this object alone: it is not written
+    table.add_files(paths, snapshot_properties={PROPERTY: made.name})
 
 
 def location(sink: TableSink) -> str:
