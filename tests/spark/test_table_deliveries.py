@@ -21,10 +21,10 @@ from duerow.spark.tables import compaction, database
 from duerow.spark.tables.delivery import Deliverer, deliverer
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.job import check_package
-from duerow.spark.tables.manifest import FILES, DataFile, Entry, Manifest
+from duerow.spark.tables.manifest import FILES, DataFile, Manifest, TableEntry
 from duerow.spark.tables.portions import Portions
 from duerow.spark.tables.source import key_of
-from duerow.spark.tables.write import Chunk
+from duerow.spark.tables.write import RowChunk
 from duerow.testing.clock import MovableClock, minutes
 
 
@@ -52,12 +52,12 @@ def delivering(sink: TableSink) -> Deliverer:
     return deliverer(sink.consumers[1])  # type: ignore[arg-type]  # it is the second one
 
 
-def batch(sink: TableSink, name: str, numbers: list[int], column: str = "n") -> Entry:
+def batch(sink: TableSink, name: str, numbers: list[int], column: str = "n") -> TableEntry:
     """Write what tasks write for a batch; return its entry."""
     file = f"{FILES}/{name}.parquet"
     with Folder(str(sink.path)).writing(file) as stream:
         parquet.write_table(pa.table({column: pa.array(numbers, pa.int64())}), stream)
-    return Entry(name, [DataFile(file, len(numbers), Folder(str(sink.path)).size(file))])
+    return TableEntry(name, [DataFile(file, len(numbers), Folder(str(sink.path)).size(file))])
 
 
 def push(db: duerow.Database, sink: TableSink, payload: Any) -> None:
@@ -192,7 +192,7 @@ def test_a_chunk_is_inserted_once_although_its_delivery_died_before_its_turn_end
     db: duerow.Database, clock: MovableClock, target: TableSink
 ) -> None:
     station = delivering(target)
-    push(db, target, Chunk("c", ["n", "day"], [[n, "2026-01-02"] for n in range(5)]))
+    push(db, target, RowChunk("c", ["n", "day"], [[n, "2026-01-02"] for n in range(5)]))
     for _ in range(3):
         held = station.queue(db).reserve()
         assert held is not None
@@ -208,7 +208,7 @@ def test_of_a_chunk_that_the_table_refuses_only_the_rows_at_fault_are_dead_with_
 ) -> None:
     station = delivering(target)
     rows = [[n, "2026-01-02"] for n in (1, 2, 300, 4)] + [[5, "yesterday"]]
-    push(db, target, Chunk("c", ["n", "day"], rows))
+    push(db, target, RowChunk("c", ["n", "day"], rows))
     work_off(db, station)
     assert inserted(target) == [1, 2, 4]
     dead = {str(m.payload["rows"]): str(m.last_error) for m in db.queue("lake/batches").find()}

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import FILES, DataFile, Entry, Gone, Manifest
+from duerow.spark.tables.manifest import FILES, DataFile, Gone, Manifest, TableEntry
 
 LARGE: Final = 128 << 20
 """The bytes of a file that is not merged any more."""
@@ -24,7 +24,7 @@ KEPT: Final = timedelta(hours=1)
 """How long the files that were merged stay for queries that began before."""
 
 
-def compacted(folder: Folder) -> Entry | None:
+def compacted(folder: Folder) -> TableEntry | None:
     """Write larger files; return the entry that brings them into the table; None: there is nothing to merge."""
     entries = Manifest(folder).entries()
     small = [file for entry in entries for file in entry.files if file.size < LARGE]
@@ -35,7 +35,7 @@ def compacted(folder: Folder) -> Entry | None:
     gone = [one for entry in entries for one in entry.gone]
     over = now - KEPT.total_seconds()
     replaced = {file.path for file in small} - {file.path for file in left}
-    return Entry(
+    return TableEntry(
         name,
         [file for entry in entries for file in entry.files if file.path not in replaced] + merged,
         sorted({name for entry in entries for name in (entry.name, *entry.replaces)}),

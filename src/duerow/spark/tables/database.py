@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -15,23 +16,13 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NoSuchTableErr
 
 from duerow.errors import ConfigurationError, DuerowError
 from duerow.pipeline.table import TableSink, TableSource
-from duerow.spark.tables.write import Chunk
+from duerow.spark.tables.write import RowChunk
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 LEDGER: Final = "duerow_batches"
 """The table that records the names of the chunks that are there, beside the tables that they went to."""
-
-_DRIVERS: Final = {
-    "postgresql": "postgresql+psycopg",
-    "postgres": "postgresql+psycopg",
-    "mysql": "mysql+pymysql",
-    "mariadb": "mariadb+pymysql",
-    "mssql": "mssql+pyodbc",
-    "sqlserver": "mssql+pyodbc",
-}
-"""The drivers of duerow's own stores, for URLs that name none."""
 
 
 class RowsRefused(DuerowError):
@@ -42,7 +33,15 @@ class RowsRefused(DuerowError):
 def engine_of(url: str) -> Engine:
     """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own."""
     scheme, _, rest = url.removeprefix("jdbc:").partition("://")
-    return sa.create_engine(f"{_DRIVERS.get(scheme, scheme)}://{rest}", pool_pre_ping=True)
+    return sa.create_engine(f"{_driver(scheme)}://{rest}", pool_pre_ping=True)
+
+
+def _driver(scheme: str) -> str:
+    """Return the driver of duerow's own store for a URL that names none; as it is, if that has none."""
+    for found in entry_points(group="duerow.stores", name=scheme):
+        if (driving := getattr(found.load(), "driving", None)) is not None:
+            return str(driving.blocking)
+    return scheme
 
 
 def table_of(station: TableSink | TableSource, on: Connection) -> sa.Table:
@@ -65,7 +64,7 @@ def strange(station: TableSink, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if name not in known]
 
 
-def insert_once(sink: TableSink, chunk: Chunk) -> None:
+def insert_once(sink: TableSink, chunk: RowChunk) -> None:
     """Insert rows, and record the name of their chunk in the same transaction; do nothing if it is recorded.
 
     Raises:

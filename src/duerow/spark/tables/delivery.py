@@ -20,8 +20,8 @@ from duerow.settlement import DONE, Bury, Commit, Retry, Settlement
 from duerow.spark.tables import database, lakes
 from duerow.spark.tables.compaction import compacted
 from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import Entry, Manifest
-from duerow.spark.tables.write import Chunk
+from duerow.spark.tables.manifest import Manifest, TableEntry
+from duerow.spark.tables.write import RowChunk
 
 COMPACT: Final = "compact"
 """The key of a compaction, so that there is one at most; and the field that asks for it."""
@@ -36,10 +36,10 @@ class Deliverer(Delivery):
         payload, sink = message.payload, self.sink
         try:
             if sink.format == "jdbc":
-                return _insert(sink, msgspec.convert(payload, Chunk))
+                return _insert(sink, msgspec.convert(payload, RowChunk))
             if isinstance(payload, dict) and payload.get(COMPACT) is True:
                 return _compact(sink)
-            made = msgspec.convert(payload, Entry)
+            made = msgspec.convert(payload, TableEntry)
         except msgspec.ValidationError as error:
             return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is no batch of it: {error}"))
         return _bring(sink, made)
@@ -50,7 +50,7 @@ def deliverer(delivery: Delivery) -> Deliverer:
     return Deliverer(**as_delivered(delivery))
 
 
-def _insert(sink: TableSink, chunk: Chunk) -> Settlement:
+def _insert(sink: TableSink, chunk: RowChunk) -> Settlement:
     """Insert rows; if the table refuses them, they go on in halves, and the one at fault is buried alone."""
     try:
         database.insert_once(sink, chunk)
@@ -61,7 +61,7 @@ def _insert(sink: TableSink, chunk: Chunk) -> Settlement:
     return DONE
 
 
-def _bring(sink: TableSink, made: Entry) -> Settlement:
+def _bring(sink: TableSink, made: TableEntry) -> Settlement:
     if sink.format == "delta":
         lakes.add_to_delta(sink, made)
     elif sink.format == "iceberg":
@@ -80,7 +80,7 @@ def _compact(sink: TableSink) -> Settlement:
 
 
 def _draft(sink: TableSink, payload: Any) -> Draft:
-    of_compaction = not isinstance(payload, Chunk)
+    of_compaction = not isinstance(payload, RowChunk)
     return Draft(msgspec.to_builtins(payload), key=COMPACT if of_compaction else None, queue=sink.batches)
 
 

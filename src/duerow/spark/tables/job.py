@@ -24,7 +24,7 @@ from duerow.spark.jobs import SparkRun
 from duerow.spark.payload_columns import payload_columns
 from duerow.spark.tables import database, lakes
 from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import FILES, DataFile, Entry
+from duerow.spark.tables.manifest import FILES, DataFile, TableEntry
 from duerow.spark.tables.write import SPECIAL, TableWriteJob, write_table_task
 from duerow.spark.write import FrameWriteJob, WriteTask, Written
 
@@ -78,10 +78,12 @@ class TableJob(FrameJob):
             written = [part, *(msgspec.structs.replace(one, part="", entries=0) for one in written)]
         super()._publish(written, batch, name)
 
-    def _entry(self, folder: Folder, files: Sequence[Written]) -> Entry:
-        return Entry(secrets.token_hex(8), [DataFile(one.part, one.entries, folder.size(one.part)) for one in files])
+    def _entry(self, folder: Folder, files: Sequence[Written]) -> TableEntry:
+        return TableEntry(
+            secrets.token_hex(8), [DataFile(one.part, one.entries, folder.size(one.part)) for one in files]
+        )
 
-    def _stage(self, name: str, made: Entry) -> Written:
+    def _stage(self, name: str, made: TableEntry) -> Written:
         """Stage the message of an entry; return its part, which is another one at each try."""
         part, queue, bulk = "", self.station.batches, self._run.database.bulk
         payloads = Payloads(queue, sealing=self._run.database.encryption)

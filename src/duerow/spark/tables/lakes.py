@@ -13,7 +13,7 @@ import msgspec
 
 from duerow.pipeline.table import TableSink
 from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import Entry
+from duerow.spark.tables.manifest import TableEntry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,7 @@ PROPERTY: Final = "duerow-batch"
 RETRIES: Final = "commit.retry.num-retries"
 
 
-def add_to_delta(sink: TableSink, made: Entry) -> None:
+def add_to_delta(sink: TableSink, made: TableEntry) -> None:
     """Add the files of a batch in one commit, unless the table has it.
 
     The batch is the commit's application transaction. Delta refuses a commit if another one of the same application
@@ -49,7 +49,7 @@ def add_to_delta(sink: TableSink, made: Entry) -> None:
     table.create_write_transaction(added, "append", schema, commit_properties=commit)
 
 
-def add_to_iceberg(sink: TableSink, made: Entry) -> None:
+def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:
     """Add the files of a batch in one snapshot, unless the table has it.
 
     A commit is refused if the table has changed since it was read, here without the package's own retries, which would
@@ -77,7 +77,7 @@ def _iceberg(sink: TableSink) -> Any:
     return catalog.load_table(str(sink.table))
 
 
-def _schema(path: str, made: Entry) -> pa.Schema:
+def _schema(path: str, made: TableEntry) -> pa.Schema:
     """Return the columns of the files of a batch."""
     from pyarrow import parquet
 

@@ -55,7 +55,7 @@ class Gone(msgspec.Struct, frozen=True):
     since: float
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class TableEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A batch, or a compaction of batches; also the payload of the message that brings it into the table.
 
     Attributes:
@@ -88,13 +88,13 @@ class Manifest:
         files = (one.base_name for one in self._folder.listed(ENTRIES))
         return sorted(name.removesuffix(ENDING) for name in files if name.endswith(ENDING) and name[0] != ".")
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TableEntry]:
         """Return the entries that make up the table, in order of name.
 
         A compaction writes its entry and deletes those that it replaces, perhaps while a list of names is made. So the
         list counts once the next one is equal.
         """
-        found: dict[str, Entry] = {}
+        found: dict[str, TableEntry] = {}
         before: list[str] | None = None
         while (names := self.names()) != before:
             with suppress(FileNotFoundError):  # it was replaced meanwhile, and the next list tells
@@ -104,7 +104,7 @@ class Manifest:
         replaced = {name for entry in entries for name in entry.replaces}
         return [entry for entry in entries if entry.name not in replaced]
 
-    def _read(self, names: Sequence[str]) -> dict[str, Entry]:
+    def _read(self, names: Sequence[str]) -> dict[str, TableEntry]:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             texts = threads.map(lambda name: self._folder.read(_place(name)), names)
             return dict(zip(names, map(_decode, texts), strict=True))
@@ -116,7 +116,7 @@ class Manifest:
             raise ConfigurationError(f"{self._folder.path} is not a table that a TableSink has written to")
         return [file for entry in entries for file in entry.files]
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: TableEntry) -> None:
         """Write an entry, and delete what it replaces; any number of times, from any process."""
         self._folder.put(_place(entry.name), _encode(msgspec.structs.replace(entry, delete=[])))
         present = set(self.names()) if entry.replaces else set()
@@ -131,4 +131,4 @@ def _place(name: str) -> str:
 
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(Entry).decode
+_decode: Final = msgspec.json.Decoder(TableEntry).decode

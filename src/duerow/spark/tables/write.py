@@ -26,7 +26,7 @@ from duerow.spark.read import Desk
 from duerow.spark.tables.folder import Folder
 from duerow.spark.task import database_of
 from duerow.spark.write import ROWS_PER_TRANSACTION, FrameWriteJob, WriteTask, Written
-from duerow.store import Entry as Pushed
+from duerow.store import Entry
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -55,8 +55,8 @@ class TableWriteJob(FrameWriteJob):
     prefix: str = ""
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    """Rows for a table of a database; the payload of the message that brings them there.
+class RowChunk(msgspec.Struct, frozen=True):
+    """TableRows for a table of a database; the payload of the message that brings them there.
 
     Attributes:
         name: its name, which the database records.
@@ -68,12 +68,12 @@ class Chunk(msgspec.Struct, frozen=True):
     columns: list[str]
     rows: list[list[Any]]
 
-    def halves(self) -> tuple[Chunk, Chunk]:
+    def halves(self) -> tuple[RowChunk, RowChunk]:
         """Return two chunks of half the rows, with names that depend on its own alone."""
         middle = len(self.rows) // 2
         return (
-            Chunk(f"{self.name}0", self.columns, self.rows[:middle]),
-            Chunk(f"{self.name}1", self.columns, self.rows[middle:]),
+            RowChunk(f"{self.name}0", self.columns, self.rows[:middle]),
+            RowChunk(f"{self.name}1", self.columns, self.rows[middle:]),
         )
 
 
@@ -97,7 +97,7 @@ def written_of(batches: Iterable[Any], writing: TableWriteJob) -> RecordBatch:
     return RecordBatch.from_pydict({"written": [text]})
 
 
-class Rows(ABC):
+class TableRows(ABC):
     """Writes the rows of a partition.
 
     Args:
@@ -155,7 +155,7 @@ class _NoMessage(Exception):
     """A row failed that belongs to no message."""
 
 
-class FileRows(Rows):
+class FileRows(TableRows):
     """Writes the rows of a partition to a Parquet file; a partition without any has no file."""
 
     def __init__(self, writing: TableWriteJob) -> None:
@@ -197,13 +197,13 @@ def in_utc(batch: RecordBatch) -> RecordBatch:
     return batch.cast(pa.schema(fields))
 
 
-class ChunkRows(Rows):
+class ChunkRows(TableRows):
     """Stages the rows of a partition as chunks, for the driver to publish."""
 
     def __init__(self, writing: TableWriteJob) -> None:
         super().__init__(writing)
         self._part = secrets.token_hex(8)
-        self._waiting: list[Pushed] = []
+        self._waiting: list[Entry] = []
         queue = self._station.batches
         self._payloads = Payloads(queue, sealing=database_of(writing.desk.access).encryption)
 
@@ -218,8 +218,8 @@ class ChunkRows(Rows):
         self._stage(written)
         written.part = self._part
 
-    def _chunk(self, columns: Sequence[str], rows: list[list[Any]]) -> Pushed:
-        chunk = msgspec.to_builtins(Chunk(secrets.token_hex(12), list(columns), rows))
+    def _chunk(self, columns: Sequence[str], rows: list[list[Any]]) -> Entry:
+        chunk = msgspec.to_builtins(RowChunk(secrets.token_hex(12), list(columns), rows))
         try:
             return entry(self._station.batches, chunk, payloads=self._payloads)
         except CodecError as error:
