@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,12 @@ from pyspark.sql import functions as F
 
 import duerow
 from duerow import Draft, Pipeline, TableSink, TableSource, spark
+from duerow.errors import StationFailed
+from duerow.spark.frames import FrameJob
+from duerow.spark.tables.job import TableJob
+from duerow.testing.clock import seconds
 from duerow.testing.conformance.fixtures import Place
+from tests.spark.random_kills import DyingTableSink, RandomKills
 
 SCHEMA = "n long, name string"
 
@@ -125,3 +132,62 @@ def test_a_table_is_read_on_by_a_column_each_row_once(
         run(source, place, session, outputs=["rows"])
     assert sorted(m.payload["id"] for m in db.queue("rows").find()) == list(range(7))
     assert db.queues() == ["in/position", "rows"]
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("step", ["before it is staged", "before it is published", "after it is published"])
+def test_a_batch_whose_driver_dies_is_written_once(
+    session: SparkSession,
+    place: Place,
+    db: duerow.Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+) -> None:
+    db.queue("lake").push_many([Draft({"n": n, "name": str(n)}) for n in range(5)])
+    station = sink(tmp_path, lease=seconds(1))
+    name = "_stage" if step == "before it is staged" else "_publish"
+    owner: Any = TableJob if name == "_stage" else FrameJob
+    does = getattr(owner, name)
+
+    def dies(*given: Any) -> Any:
+        if step.startswith("after"):
+            does(*given)
+        raise Killed
+
+    with monkeypatch.context() as killing:
+        killing.setattr(owner, name, dies)
+        killing.setattr(FrameJob, "_give_back", lambda *given: None)  # what is dead gives nothing back
+        with pytest.raises(Killed):
+            run(station, place, session)
+
+    run(station, place, session)
+    assert numbers(session, tmp_path) == list(range(5))
+    assert db.queues() == []
+
+
+class Killed(BaseException):
+    """Stands for the end of the driver."""
+
+
+@pytest.mark.soak
+def test_tables_whose_tasks_are_killed_anywhere_have_each_row_once(
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
+) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    kills = RandomKills(str(folder), seed, most=2, chance=0.15)
+    given = {"format": "parquet", "path": tmp_path / "lake", "schema": SCHEMA, "batch": 50, "compact": 3}
+    terms: dict[str, Any] = {"lease": seconds(2), "retry": duerow.fixed(seconds(0)), "kills": kills}
+    station = DyingTableSink("lake", **given, **terms)
+    pushed = 0
+    while kills.where().total() < 4:  # chance may spare a round
+        db.queue("lake").push_many([Draft({"n": n, "name": str(n)}) for n in range(pushed, pushed + 200)])
+        pushed += 200
+        while db.queues():
+            with suppress(StationFailed):  # a task may be killed as often as Spark tries it
+                run(station, place, session)
+    print(kills.where())
+    assert numbers(session, tmp_path) == list(range(pushed))
