@@ -1,4 +1,4 @@
-"""Deliveries that are killed at any step, repeated, or late: each row of a batch is in its table once. Without Spark."""
+"""Deliveries that are killed at any step, repeated, or late: each row of a batch is in its table once. No Spark."""
 
 from __future__ import annotations
 
