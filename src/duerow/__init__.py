@@ -12,7 +12,21 @@ if TYPE_CHECKING:
     from duerow import errors
     from duerow.errors import DuerowError, DuplicateKey, LeaseLost, MessageLeased, StoreUnavailable, TimedOut
     from duerow.message import Draft, Failure, Message, Pushed
-    from duerow.pipeline import Drop, Elsewhere, Fork, Frame, Graph, Join, Pipeline, Relay, Sink, Split, Switch
+    from duerow.pipeline import (
+        Drop,
+        Elsewhere,
+        Fork,
+        Frame,
+        Graph,
+        Join,
+        Pipeline,
+        Relay,
+        Sink,
+        Split,
+        Switch,
+        TableSink,
+        TableSource,
+    )
     from duerow.queue.schedule import Maintained, Schedule
     from duerow.reservation import Receipt
     from duerow.retry import RetryPolicy, bury, by_error, exponential, fixed, limited, on, snooze
@@ -78,6 +92,8 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
     "Join",
     "Frame",
     "Sink",
+    "TableSink",
+    "TableSource",
     "Drop",
     "Elsewhere",
     "Graph",
@@ -93,7 +109,21 @@ __all__ = [  # noqa: RUF022 - the order of the tutorial, not of the alphabet
 _HOMES = {
     "errors": ("DuerowError", "DuplicateKey", "LeaseLost", "MessageLeased", "StoreUnavailable", "TimedOut"),
     "message": ("Draft", "Failure", "Message", "Pushed"),
-    "pipeline": ("Drop", "Elsewhere", "Fork", "Frame", "Graph", "Join", "Pipeline", "Relay", "Sink", "Split", "Switch"),
+    "pipeline": (
+        "Drop",
+        "Elsewhere",
+        "Fork",
+        "Frame",
+        "Graph",
+        "Join",
+        "Pipeline",
+        "Relay",
+        "Sink",
+        "Split",
+        "Switch",
+        "TableSink",
+        "TableSource",
+    ),
     "reservation": ("Receipt",),
     "retry": ("RetryPolicy", "bury", "by_error", "exponential", "fixed", "limited", "on", "snooze"),
     "queue.schedule": ("Maintained", "Schedule"),

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, DataSourc
 from pyspark.sql.types import StructType
 
 import duerow
-from duerow import Frame, Pipeline, Relay
+from duerow import Frame, Pipeline, Relay, TableSink
 from duerow.pipeline import Station
 from duerow.pipeline.graph import Node
 from duerow.spark.options import Reach
@@ -166,3 +166,16 @@ def _on_dying_reach(made: Any, kills: RandomKills) -> Any:
     own = {one.name: getattr(told.reach, one.name) for one in fields(told.reach)}
     setattr(made, name, replace(told, reach=DyingReach(**own, kills=kills)))
     return made
+
+
+@dataclass(frozen=True)
+class DyingTableSink(TableSink):
+    """A table station whose tasks die while they make batches."""
+
+    _: KW_ONLY
+    kills: RandomKills
+
+    def queue(self, database: duerow.Database) -> duerow.Queue:
+        """Return its queue, in a database that is watched; deliveries of the same process are watched, too."""
+        self.kills.watch(database)
+        return super().queue(database)

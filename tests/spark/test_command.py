@@ -62,6 +62,6 @@ def test_a_pipeline_with_frames_is_refused_without_spark_before_anything_happens
     with duerow.connect("memory://") as db:
         db.queue("a").push(1)
         pipeline = Pipeline("p", [Frame("a", lambda frame: frame, "b")], outputs=["b"])
-        with pytest.raises(NotSupported, match=r"frame 'a' works on Spark data frames.*duerow.spark.run\("):
+        with pytest.raises(NotSupported, match=r"frame 'a' works only on Spark.*duerow.spark.run\("):
             pipeline.run(db)
         assert (db.queue("a").count(), db.pipelines()) == (1, [])

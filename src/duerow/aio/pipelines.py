@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from duerow.aio.executor import Executor
 from duerow.errors import ConfigurationError, DuplicateKey, shown
 from duerow.message import LIVE
-from duerow.payload.encoding import SETS
+from duerow.payload.encoding import BATCHES, SETS
 from duerow.phrases import Hint, counted
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
@@ -89,11 +89,12 @@ class Pipelines(Executor):
             standing = await self._standing(queue)
             left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
             if left:
-                join = queue.removesuffix(SETS)
-                to = Hint(f"rehome={{{join!r}: …}}", f"--rehome {join}=…")
-                way = (", or rehome them with ", to) if join == queue else ("; the sets of a join cannot be rehomed",)
+                name = queue.removesuffix(SETS).removesuffix(BATCHES)
+                to = Hint(f"rehome={{{name!r}: …}}", f"--rehome {name}=…")
+                inner = "batches of a table" if queue.endswith(BATCHES) else "sets of a join"
+                way = (", or rehome them with ", to) if name == queue else (f"; the {inner} cannot be rehomed",)
                 raise ConfigurationError(
-                    f"{after}: it no longer has station {join!r}, and its queue {queue!r} still has "
+                    f"{after}: it no longer has station {name!r}, and its queue {queue!r} still has "
                     f"{counted(left, 'message')} under way; run the old definition until the queue is empty",
                     *way,
                 )
@@ -139,9 +140,10 @@ def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) 
             raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome what was removed")
         if before is not None and queue not in before.queues:
             raise ConfigurationError(f"{asked}: it never had a station {shown(queue)}")
-        if queue.endswith(SETS):
+        if queue.endswith((SETS, BATCHES)):
+            inner = "batches of a table" if queue.endswith(BATCHES) else "sets of a join"
             raise ConfigurationError(
-                f"{asked}: the sets of a join cannot be rehomed; run the old definition until there are none"
+                f"{asked}: the {inner} cannot be rehomed; run the old definition until there are none"
             )
         if to not in targets:
             raise ConfigurationError(f"{asked}: it has no station or output {shown(to)}")

@@ -28,6 +28,9 @@ SETS: Final = "/sets"
 """The suffix, after the name of the join, of the name of the queue that holds the join's sets. Their messages are
 duerow's own, in clear text; the parts in them are encrypted."""
 
+BATCHES: Final = "/batches"
+"""The suffix, after the name of a table station, of the queue of the batches that the table does not have yet."""
+
 
 ANY_KIND: Final = "*"
 """The kind that a consumer names which takes payloads of all kinds, since it does not read them."""

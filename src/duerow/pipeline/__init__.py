@@ -1,8 +1,8 @@
 """Pipelines: queues joined by small functions, on plain workers and on Spark.
 
 Read it in this order: `stations` (how each message is handled), `join` (many messages into one), `frame` (batches as
-data frames), `elsewhere` and `crossing` (queues in other databases), `pipeline` (the whole, and its checks), `graph`
-(how it is drawn and stored).
+data frames), `table` (from and into tables), `elsewhere` and `crossing` (queues in other databases), `pipeline` (the
+whole, and its checks), `graph` (how it is drawn and stored).
 """
 
 from duerow.pipeline.crossing import Crossing
@@ -12,6 +12,7 @@ from duerow.pipeline.graph import Graph, Node
 from duerow.pipeline.join import Join
 from duerow.pipeline.pipeline import Pipeline
 from duerow.pipeline.stations import Drop, Fork, Relay, Sink, Split, Station, Switch
+from duerow.pipeline.table import TableSink, TableSource
 
 __all__ = [
     "Crossing",
@@ -28,4 +29,6 @@ __all__ = [
     "Split",
     "Station",
     "Switch",
+    "TableSink",
+    "TableSource",
 ]

@@ -110,6 +110,7 @@ class Frame(Station):
         ConfigurationError: as for Station; or `to`, `schema` or `batch` is invalid.
     """
 
+    needs_spark: ClassVar[bool] = True
     given: ClassVar[str] = "frame"
     to: Target | Sequence[Target] | Mapping[str, Target]
     _: KW_ONLY

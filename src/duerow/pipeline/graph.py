@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import ConfigurationError
-from duerow.payload.encoding import SETS
+from duerow.payload.encoding import BATCHES, SETS
 
 PATIENCE: Final = 60
 """How many seconds Graphviz may take to draw a graph."""
@@ -22,6 +22,8 @@ _MERMAID: Final[Mapping[str, tuple[str, str]]] = {
     "frame": ("{{", "}}"),
     "sink": ("([", "])"),
     "crossing": ("[/", "/]"),
+    "table": ("[(", ")]"),
+    "source": ("[(", ")]"),
 }
 _DOT: Final[Mapping[str, str]] = {
     "relay": "box",
@@ -32,7 +34,12 @@ _DOT: Final[Mapping[str, str]] = {
     "frame": "hexagon",
     "sink": "oval",
     "crossing": "parallelogram",
+    "table": "tab",
+    "source": "folder",
 }
+
+_INNER: Final[Mapping[str, str]] = {"join": SETS, "table": BATCHES}
+"""What ends the name of the second queue of a station, if it has one."""
 
 SENDS_TO_ALL: Final = frozenset({"fork"})
 """The kinds of stations that make a message for each of their ways."""
@@ -44,6 +51,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         name: the name of the station and of its queue.
         kind: relay, switch, fork, split, join, frame, sink, or crossing: messages wait there for another database.
+        kind: relay, switch, fork, split, join, frame, sink, table or source.
         ways: the queues that messages can go to from here, by the label of the way.
         function: the name of its function.
         rate: at most this many messages in this many seconds; None: no limit.
@@ -67,7 +75,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def queues(self) -> tuple[str, ...]:
         """The queues that the station works on."""
-        return (self.name, f"{self.name}{SETS}") if self.kind == "join" else (self.name,)
+        inner = _INNER.get(self.kind)
+        return (self.name,) if inner is None else (self.name, f"{self.name}{inner}")
 
 
 class Graph(msgspec.Struct, frozen=True, omit_defaults=True):

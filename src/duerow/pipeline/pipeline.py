@@ -14,6 +14,7 @@ from duerow.pipeline.graph import Graph
 from duerow.pipeline.host import check_face
 from duerow.pipeline.join import Join
 from duerow.pipeline.stations import Fork, Split, Station, check_name
+from duerow.pipeline.table import TableSource
 from duerow.store import Capabilities
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class Pipeline:
         needing = [
             station
             for station in self.stations
-            if isinstance(station, Fork | Split | Join) or (isinstance(station, Frame) and not station.rowwise)
+            if isinstance(station, Fork | Split | Join | TableSource)
+            or (isinstance(station, Frame) and not station.rowwise)
         ]
         if needing and not capabilities.transactions:
             raise NotSupported(
@@ -196,7 +198,8 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
     for station in stations:
         if not isinstance(station, Station):
             raise ConfigurationError(
-                f"{pipeline}: {shown(station)} is not a station; use a Relay, Switch, Fork, Split, Join, Frame or Sink"
+                f"{pipeline}: {shown(station)} is not a station; use a Relay, Switch, Fork, Split, Join, Frame, Sink, "
+                "TableSink or TableSource"
             )
     return (*stations, *map(crossing, _elsewhere(stations)))
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Final
 
 from duerow.errors import NotSupported
-from duerow.pipeline.frame import Frame
 from duerow.pipeline.pipeline import Pipeline
 from duerow.store import Capabilities
 from duerow.worker.prefetch import Interval
@@ -21,9 +20,9 @@ NOW: Final = timedelta(0)
 
 def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
     """Raise NotSupported unless the pipeline can run without Spark on a store with these capabilities."""
-    if frames := [str(station) for station in pipeline.stations if isinstance(station, Frame)]:
+    if needing := [str(station) for station in pipeline.stations if station.needs_spark]:
         raise NotSupported(
-            f"{pipeline}: {', '.join(frames)} works on Spark data frames; run the pipeline on Spark: "
+            f"{pipeline}: {', '.join(needing)} works only on Spark; run the pipeline there: "
             "duerow.spark.run(pipeline, url)"
         )
     pipeline.check_store(capabilities)

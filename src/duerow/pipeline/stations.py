@@ -95,6 +95,8 @@ class Station(ABC):
     remember_keys: timedelta | None = None
     iterates: ClassVar[bool] = False
     """Whether the function's result is iterated over, so that it may be a generator."""
+    needs_spark: ClassVar[bool] = False
+    """Whether it runs only on Spark."""
     given: ClassVar[str] = "message"
     """What the function is called with."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)

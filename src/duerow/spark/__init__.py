@@ -1,8 +1,8 @@
 """Pipelines on Spark: exactly once from queue to queue, on any master.
 
 Read it in this order: `runner` (the driver), `jobs` and `task` (message stations, there and in executors), `frames`,
-`batch`, `read`, `write` and `schema` (frame stations), `probe` (what executors need), `report`, `progress` and
-`command` (for people), `session` and `java` (a Spark for this machine).
+`batch`, `read`, `write` and `schema` (frame stations), `tables` (table stations), `probe` (what executors need),
+`report`, `progress` and `command` (for people), `session` and `java` (a Spark for this machine).
 
 Names are imported on first use, as those of `duerow` are: tasks need few of them.
 """
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from duerow.spark.report import Line, Report
     from duerow.spark.runner import run, step
     from duerow.spark.schema import schema_of
+    from duerow.spark.tables.read import read_table, table_files
 
-__all__ = ["Line", "Report", "Tally", "explain", "run", "schema_of", "session", "step"]
+__all__ = ["Line", "Report", "Tally", "explain", "read_table", "run", "schema_of", "session", "step", "table_files"]
 
 _HOME_OF = {
     "Line": "report",
     "Report": "report",
     "Tally": "consumer",
     "explain": "frame_plan",
+    "read_table": "tables.read",
     "run": "runner",
     "schema_of": "schema",
     "step": "runner",
+    "table_files": "tables.read",
 }
 
 if not TYPE_CHECKING:  # else any name would be there

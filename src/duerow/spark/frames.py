@@ -43,7 +43,7 @@ from duerow.spark.probe import last_line
 from duerow.spark.read import Desk, read_task
 from duerow.spark.schema import check_fits, frame_schema, schema_of
 from duerow.spark.time_limit import TimeLimit
-from duerow.spark.write import COLUMNS, FrameWriteJob, Written, open_task, packed, read_written, write_task
+from duerow.spark.write import COLUMNS, FrameWriteJob, WriteTask, Written, open_task, packed, read_written, write_task
 from duerow.store import Committed, Lease, Query, Turn
 from duerow.store.consumer_id import new_claim
 from duerow.worker.rounds import FrameRound, entered
@@ -314,7 +314,7 @@ class FrameJob(Job):
             try:
                 task, rows = self._written(result, messages, batch, name)
                 try:
-                    written = read_written(rows.mapInArrow(write_task(task), write.SCHEMA).collect())
+                    written = read_written(rows.mapInArrow(self._task(task), write.SCHEMA).collect())
                 except PicklingError as error:
                     raise ConfigurationError(
                         f"{self.station}: its function's plan cannot be sent to the executors: {error}"
@@ -370,6 +370,10 @@ class FrameJob(Job):
         named = [column.cast(_TYPES[name]).alias(name) for name, column in zip(COLUMNS, columns, strict=True)]
         receipts = packed(batch) if self.station.rowwise else b""
         return FrameWriteJob(self._desk, name, frozenset(has), written, receipts), result.select(*named)
+
+    def _task(self, writing: FrameWriteJob) -> WriteTask:
+        """Return what writes a partition of a result."""
+        return write_task(writing)
 
     def _check(self, written: Sequence[Written], batch: Batch) -> None:
         """Raise if the tasks report anything wrong with the result."""

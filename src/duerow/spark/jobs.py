@@ -176,6 +176,14 @@ class Job(ABC):
     def _budgets(self) -> list[Budget]:
         return [budget for budget in (self._budget, self._limited) if budget is not None]
 
+    @property
+    def looks_in(self) -> float | None:
+        """In how many seconds it looks outside the queues for more to do; None: it does not."""
+        return None
+
+    def look_for_more(self) -> None:  # noqa: B027 - most stations have nothing to look for
+        """Push what is to be done and comes from outside the queues, if it is time to look there."""
+
     @abstractmethod
     def round(self) -> None:
         """Work for some seconds on what is due; raise if it makes no sense to continue."""

@@ -15,7 +15,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable, shown
-from duerow.pipeline import Crossing, Frame, Pipeline, Station
+from duerow.pipeline import Crossing, Frame, Pipeline, Station, TableSink, TableSource
+from duerow.pipeline.table import Delivery
 from duerow.queue import limits
 from duerow.spark.consumer import OUTAGE, Tally, due_in, is_due
 from duerow.spark.crossing import CrossingJob
@@ -27,6 +28,9 @@ from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
+from duerow.spark.tables.delivery import deliverer
+from duerow.spark.tables.job import TableJob
+from duerow.spark.tables.source import SourceJob
 from duerow.spark.task import Access
 from duerow.store.consumer_id import consumer_name
 from duerow.sync.database import Database, connect
@@ -193,6 +197,7 @@ class Runner:
         """Run one round of each station with due messages."""
         self._follow_limits()
         for job in self._jobs:
+            job.look_for_more()
             if self._is_due(job):
                 job.round()
         return self.tallies
@@ -208,6 +213,7 @@ class Runner:
                     self._present()
                     show(self._jobs)
                     sleep.listen()
+                    self._look_for_more()
                     sleep.started(self._start(threads))
                     if not self._running and not self._waits(until) and self._is_over(until):
                         break
@@ -279,6 +285,10 @@ class Runner:
             round.add_done_callback(lambda _: self._sleep.wake())
         return bool(due)
 
+    def _look_for_more(self) -> None:
+        for job in self._jobs:
+            job.look_for_more()
+
     def _rounds_of(self, job: Job) -> int:
         return sum(one is job for one, _ in self._running)
 
@@ -289,7 +299,8 @@ class Runner:
     def _longest_sleep(self, until: Until) -> float:
         """How long to sleep at most: as an idle worker does, if only a push could give the driver something to do."""
         only_pushes = until is None and not self._running and all(job.may_begin for job in self._jobs)
-        return self._sleep.poll if only_pushes else SHORT_SLEEP
+        looks = [job.looks_in for job in self._jobs]
+        return min([self._sleep.poll if only_pushes else SHORT_SLEEP, *(one for one in looks if one is not None)])
 
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.
@@ -340,6 +351,15 @@ def _page_of(spark: SparkSession) -> str | None:
 
 
 def _job(run: SparkRun, station: Station) -> Job:
-    if isinstance(station, Crossing):
-        return CrossingJob(run, station)
-    return FrameJob(run, station) if isinstance(station, Frame) else MessageJob(run, station)
+    match station:
+        case Crossing():
+            return CrossingJob(run, station)
+        case TableSink():
+            return TableJob(run, station)
+        case TableSource():
+            return SourceJob(run, station)
+        case Delivery():
+            return MessageJob(run, deliverer(station))
+        case Frame():
+            return FrameJob(run, station)
+    return MessageJob(run, station)

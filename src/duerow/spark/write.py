@@ -56,6 +56,9 @@ COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_prio
 Encode = Callable[[str, Any], Encoded | None]
 """Makes a payload for a queue from the text in a row; None: the message keeps its own."""
 
+WriteTask = Callable[[Iterable[Any]], "Iterator[RecordBatch]"]
+"""Writes a partition and yields one row of SCHEMA, by `mapInArrow`."""
+
 SCHEMA: Final = "written string"
 """The columns that a task returns to the driver."""
 
@@ -117,7 +120,7 @@ class FrameWriteJob:
         return self.batch.rpartition(".")[0]
 
 
-def write_task(writing: FrameWriteJob) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
+def write_task(writing: FrameWriteJob) -> WriteTask:
     """Return the function for `mapInArrow` that writes a partition of a result."""
 
     def write(batches: Iterable[Any]) -> Iterator[RecordBatch]:

@@ -1,0 +1,269 @@
+"""The stations between queues and tables: `TableSink` ends messages in a table, `TableSource` reads rows of one.
+
+No I/O and no Spark here: `duerow.spark.tables` does the work. Both rest on one idea: the queue's own transaction
+decides. A batch for a table is published as a message together with the ends of its turns, and is delivered under its
+name until the table has it. A position in a source is a message, too: one transaction pushes the rows and moves it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError, shown
+from duerow.message import Message, check_span
+from duerow.payload.encoding import BATCHES
+from duerow.pipeline.frame import Frame
+from duerow.pipeline.graph import Node
+from duerow.pipeline.stations import SHORTEST, OneWay, Station, StationFunction, check_name
+from duerow.retry import exponential
+from duerow.settlement import Settlement
+
+PARKED: Final = "/position"
+"""What the name of the queue ends with where the position of a table source waits for the next run."""
+
+ROWS: Final = 1_000
+"""The most rows that a source reads and pushes at once."""
+
+EVER: Final = timedelta(days=36_500)
+"""How long a source remembers which files it has read."""
+
+SLOWEST: Final = timedelta(minutes=5)
+"""The longest delay between two attempts to deliver a batch."""
+
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "parquet": ("path",),
+    "delta": ("path",),
+    "iceberg": ("table",),
+    "jdbc": ("url", "table"),
+}
+_ALSO: Final[Mapping[str, tuple[str, ...]]] = {
+    "parquet": ("compact",),
+    "delta": ("options",),
+    "iceberg": ("options",),
+    "jdbc": (),
+}
+_READ: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("parquet", "csv", "json"), ("path",)),
+    "jdbc": ("url", "table", "column"),
+}
+
+
+def unchanged(frame: Any) -> Any:
+    """Return a frame as it is: the function of a table station that names none."""
+    return frame
+
+
+@dataclass(frozen=True)
+class TableSink(Frame):
+    """The end of a route in a table: each batch of messages becomes rows of it, each exactly once. It runs on Spark.
+
+    The columns of the batch's data frame are those of the table. They come from the declared type or `schema`, as for
+    `Frame`, and `function` may change them, or aggregate the batch. Text in a column `_error` is the reason why message
+    `_id` failed; columns called `_id`, `_key` and so on do not reach the table.
+
+    One transaction of the queues ends the turns of a batch, and pushes a message that holds or names its rows to the
+    queue "<name>/batches". From there they are delivered under a name that the table records, and are tried again until
+    it has them.
+
+    Args:
+        name: see Station.
+        function: changes the data frame of a batch before it is written; default: nothing is changed.
+        format: "parquet", "delta", "iceberg" or "jdbc", a table of any database that SQLAlchemy reaches.
+        path: the folder of the table, for "parquet" and "delta": a path that all executors share, or a URL that PyArrow
+            opens, such as "s3://bucket/sales".
+        url: the database of the table, for "jdbc".
+        table: the table, for "jdbc" and "iceberg"; with its schema or namespace if it has one.
+        options: for "delta" how to reach the storage, for "iceberg" the catalog, as those packages name it.
+        compact: for "parquet", after how many batches small files are merged into larger ones; default: never.
+        schema: see Frame.
+        batch: see Frame.
+        lease: see Frame.
+        timeout: see Frame.
+        retry: see Frame. It does not limit the delivery of a batch, which is tried until the table has it.
+        payload: see Station.
+        upgrades: see Station.
+        rate: see Station.
+        history: see Station.
+        remember_keys: see Station.
+
+    Raises:
+        ConfigurationError: as for Frame; or the format is unknown, or lacks what it needs or has what it cannot use.
+    """
+
+    function: StationFunction = unchanged
+    to: Any = field(init=False, default=())
+    _: KW_ONLY
+    rowwise: bool = field(init=False, default=False)
+    format: str
+    path: str | Path | None = None
+    url: str | None = field(default=None, repr=False)
+    table: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    compact: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(f"the queue of the batches of {self}", self.batches)
+        if self.format not in _NEEDED:
+            raise ConfigurationError(f"{self}: format is {shown(self.format)}; it is one of {', '.join(_NEEDED)}")
+        _check_given(self, _NEEDED, _ALSO[self.format])
+        if self.compact is not None and (type(self.compact) is not int or self.compact < 2):
+            raise ConfigurationError(f"{self}: compact is {shown(self.compact)}; it is a number of batches, at least 2")
+        object.__setattr__(self, "path", absolute(self.path))
+        object.__setattr__(self, "options", dict(self.options))
+
+    def __str__(self) -> str:
+        return f"table {self.name!r}"
+
+    def _read_to(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """No way leads on."""
+        return {}
+
+    @property
+    def batches(self) -> str:
+        """The queue of the batches that the table does not have yet."""
+        return f"{self.name}{BATCHES}"
+
+    @property
+    def consumers(self) -> Sequence[Station]:
+        """The station that makes batches of messages, and the one that brings them into the table."""
+        return (
+            self,
+            Delivery(self.batches, unchanged, retry=exponential(maximum=SLOWEST), lease=self.lease, sink=self),
+        )
+
+    def node(self) -> Node:
+        """Return the station as it appears in a drawing."""
+        into = " ".join(str(one) for one in (self.format, self.table or self.path) if one)
+        return msgspec.structs.replace(super().node(), kind="table", note=f"{into}, batches of {self.batch}")
+
+
+@dataclass(frozen=True)
+class Delivery(Station):
+    """Brings batches into the table of a sink, each as a message; it is not a station of its own."""
+
+    _: KW_ONLY
+    sink: TableSink
+
+    def __str__(self) -> str:
+        return str(self.sink)
+
+    @property
+    def ways(self) -> Mapping[str, str]:
+        """No way leads on."""
+        return {}
+
+    def without_function(self) -> TableSink:
+        """Return the sink without its function, which is not called for a delivery."""
+        return replace(self.sink, function=unchanged)
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        raise AssertionError("batches are delivered on Spark")
+
+
+@dataclass(frozen=True)
+class TableSource(OneWay):
+    """The start of a route in files or a table: each row becomes a message, exactly once. It runs on Spark.
+
+    Files are read once each, whenever they appear in the folder. A table is read by a column whose values only grow.
+    The station's own queue holds what is left to be read, as messages: a file with the number of rows that are done, or
+    the last value of the column. One transaction pushes the messages of some rows and moves that position on.
+
+    Args:
+        name: the name of the station and of that queue.
+        to: the queue that the rows go to; the payload of a message is an object with the row's columns.
+        format: "parquet", "csv" or "json" (a JSON object on each line) for files; "jdbc" for a table of any database
+            that SQLAlchemy reaches.
+        path: the folder of the files, or a URL that PyArrow opens; with all folders in it. Files and folders whose name
+            begins with "." or "_" are left out.
+        url: the database of the table.
+        table: the table, with its schema if it has one.
+        column: the column by which a table is read: unique, never null, and higher in each row that is committed later.
+        key: the column that holds the key of a row's message; default: messages have no key.
+        every: how often a run looks for more; default: once, when it begins.
+        rows: the most rows that are read and pushed at once.
+        retry: see Station; it applies to reading. What is given up stays as a dead message, and goes on when requeued.
+        lease: see Station.
+        timeout: see Station.
+        rate: see Station; it counts portions of at most `rows` rows.
+        history: see Station.
+
+    Raises:
+        ConfigurationError: as for Station; or the format is unknown, or lacks what it needs or has what it cannot use.
+    """
+
+    needs_spark: ClassVar[bool] = True
+    function: StationFunction = field(init=False, default_factory=lambda: unchanged)
+    to: str
+    _: KW_ONLY
+    format: str
+    path: str | Path | None = None
+    url: str | None = field(default=None, repr=False)
+    table: str | None = None
+    column: str | None = None
+    key: str | None = None
+    every: timedelta | None = None
+    rows: int = ROWS
+    payload: None = field(init=False, default=None)
+    upgrades: None = field(init=False, default=None)
+    remember_keys: timedelta | None = field(init=False, default=EVER)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(f"the queue of the position of {self}", f"{self.name}{PARKED}")
+        if self.format not in _READ:
+            raise ConfigurationError(f"{self}: format is {shown(self.format)}; it is one of {', '.join(_READ)}")
+        _check_given(self, _READ, ())
+        if type(self.rows) is not int or self.rows < 1:
+            raise ConfigurationError(f"{self}: rows is {shown(self.rows)}; it is an integer of at least 1")
+        if self.every is not None:
+            check_span(f"every of {self}", self.every, SHORTEST)
+        object.__setattr__(self, "path", absolute(self.path))
+
+    def __str__(self) -> str:
+        return f"source {self.name!r}"
+
+    def node(self) -> Node:
+        """Return the station as it appears in a drawing."""
+        return msgspec.structs.replace(
+            super().node(), kind="source", note=f"{self.format} {self.table or self.path}, {self.rows} rows at once"
+        )
+
+    def _end(self, message: Message, returned: Any) -> Settlement:
+        raise AssertionError("rows are read on Spark")
+
+
+def _check_given(station: Station, needed: Mapping[str, tuple[str, ...]], also: tuple[str, ...]) -> None:
+    """Raise ConfigurationError unless a station has exactly the arguments that its format takes."""
+    of: str = station.format  # type: ignore[attr-defined]  # both kinds have one
+    given = {one.name for one in fields(station) if one.name in _TAKEN and getattr(station, one.name)}
+    if missing := [name for name in needed[of] if name not in given]:
+        raise ConfigurationError(f"{station}: format={of!r} needs {' and '.join(f'{name}=' for name in missing)}")
+    if odd := sorted(given.difference(needed[of], also)):
+        raise ConfigurationError(f"{station}: format={of!r} has no use for {' and '.join(f'{name}=' for name in odd)}")
+
+
+_TAKEN: Final = frozenset({"path", "url", "table", "column", "options", "compact"})
+
+
+def absolute(path: str | Path | None) -> str | None:
+    """Return a path that means the same in every process."""
+    if path is None or "://" in str(path):
+        return None if path is None else str(path).rstrip("/")
+    return str(Path(path).absolute())
+
+
+def as_delivered(delivery: Delivery) -> dict[str, Any]:
+    """Return the arguments of a delivery, for a subclass that carries it out."""
+    given = {one.name: getattr(delivery, one.name) for one in fields(delivery) if one.init}
+    return {**given, "sink": delivery.without_function()}

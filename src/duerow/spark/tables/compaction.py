@@ -1,0 +1,90 @@
+"""Small files of a Parquet table become larger ones, while readers see each row once.
+
+A compaction is a message in the queue of the table's batches, and there is at most one. Its first turn writes larger
+files, which nobody sees, and turns the message into an entry, which replaces the entries of the small files. Its next
+turn brings that entry into the table. So two compactions never replace the same batch: the second one begins when the
+first one's entry is there. What a process writes that has lost the message is in no entry.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.manifest import FILES, DataFile, Gone, Manifest, TableEntry
+
+LARGE: Final = 128 << 20
+"""The bytes of a file that is not merged any more."""
+
+KEPT: Final = timedelta(hours=1)
+"""How long the files that were merged stay for queries that began before."""
+
+
+def compacted(folder: Folder) -> TableEntry | None:
+    """Write larger files; return the entry that brings them into the table; None: there is nothing to merge."""
+    entries = Manifest(folder).entries()
+    small = [file for entry in entries for file in entry.files if file.size < LARGE]
+    if len(entries) < 2:
+        return None
+    name, now = secrets.token_hex(8), time.time()
+    merged, left = _merge(folder, small, name)
+    gone = [one for entry in entries for one in entry.gone]
+    over = now - KEPT.total_seconds()
+    replaced = {file.path for file in small} - {file.path for file in left}
+    return TableEntry(
+        name,
+        [file for entry in entries for file in entry.files if file.path not in replaced] + merged,
+        sorted({name for entry in entries for name in (entry.name, *entry.replaces)}),
+        [one for one in gone if one.since > over] + [Gone(path, now) for path in sorted(replaced)],
+        [one.path for one in gone if one.since <= over],
+    )
+
+
+def _merge(folder: Folder, small: Sequence[DataFile], name: str) -> tuple[list[DataFile], list[DataFile]]:
+    """Write files that hold the rows of small ones, each of files with the same columns; return also what is left."""
+    from pyarrow import parquet
+
+    alike: dict[str, list[DataFile]] = {}
+    for file in small:
+        with folder.files.open_input_file(folder.inside(file.path)) as opened:
+            alike.setdefault(parquet.read_schema(opened).to_string(), []).append(file)
+    merged: list[DataFile] = []
+    left: list[DataFile] = []
+    for files in alike.values():
+        for group in _groups(files):
+            if len(group) == 1:
+                left += group
+            else:
+                merged.append(_written(folder, group, f"{FILES}/{name}-{len(merged)}.parquet"))
+    return merged, left
+
+
+def _groups(files: Iterable[DataFile]) -> list[list[DataFile]]:
+    """Divide files so that each group is one large file."""
+    groups: list[list[DataFile]] = [[]]
+    for file in files:
+        groups[-1].append(file)
+        if sum(one.size for one in groups[-1]) >= LARGE:
+            groups.append([])
+    return [group for group in groups if group]
+
+
+def _written(folder: Folder, group: Sequence[DataFile], path: str) -> DataFile:
+    from pyarrow import parquet
+
+    rows, writer = 0, None
+    with folder.writing(path) as stream:
+        for file in group:
+            with folder.files.open_input_file(folder.inside(file.path)) as opened:
+                source = parquet.ParquetFile(opened)
+                writer = writer or parquet.ParquetWriter(stream, source.schema_arrow)
+                for batch in source.iter_batches():
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+        if writer is not None:
+            writer.close()
+    return DataFile(path, rows, folder.size(path))

@@ -1,0 +1,159 @@
+"""Tables of databases, as SQLAlchemy reaches them: rows are inserted once, and read on by a column that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NoSuchTableError, StatementError
+
+from duerow.errors import ConfigurationError, DuerowError
+from duerow.pipeline.table import TableSink, TableSource
+from duerow.spark.tables.write import RowChunk
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Engine
+
+LEDGER: Final = "duerow_batches"
+"""The table that records the names of the chunks that are there, beside the tables that they went to."""
+
+
+class RowsRefused(DuerowError):
+    """A table refused rows because of what they hold."""
+
+
+@lru_cache(maxsize=8)
+def engine_of(url: str) -> Engine:
+    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own."""
+    scheme, _, rest = url.removeprefix("jdbc:").partition("://")
+    return sa.create_engine(f"{_driver(scheme)}://{rest}", pool_pre_ping=True)
+
+
+def _driver(scheme: str) -> str:
+    """Return the driver of duerow's own store for a URL that names none; as it is, if that has none."""
+    for found in entry_points(group="duerow.stores", name=scheme):
+        if (driving := getattr(found.load(), "driving", None)) is not None:
+            return str(driving.blocking)
+    return scheme
+
+
+def table_of(station: TableSink | TableSource, on: Connection) -> sa.Table:
+    """Return the table of a station as its database describes it.
+
+    Raises:
+        ConfigurationError: there is no such table.
+    """
+    schema, _, name = str(station.table).rpartition(".")
+    try:
+        return sa.Table(name, sa.MetaData(), schema=schema or None, autoload_with=on)
+    except NoSuchTableError as error:
+        raise ConfigurationError(f"{station}: its database has no table {station.table}; create it first") from error
+
+
+def strange(station: TableSink, columns: Sequence[str]) -> list[str]:
+    """Return those of these columns that the table of a station has not."""
+    with engine_of(str(station.url)).connect() as on:
+        known = table_of(station, on).columns
+        return [name for name in columns if name not in known]
+
+
+def insert_once(sink: TableSink, chunk: RowChunk) -> None:
+    """Insert rows, and record the name of their chunk in the same transaction; do nothing if it is recorded.
+
+    Raises:
+        RowsRefused: the table refuses the rows; nothing was inserted.
+    """
+    engine = engine_of(str(sink.url))
+    ledger = _ledger(engine)
+    try:
+        with engine.begin() as on:
+            if _has(on, ledger, chunk.name):
+                return
+            on.execute(ledger.insert().values(name=chunk.name))
+            table = table_of(sink, on)
+            values = [_values(table, chunk.columns, row) for row in chunk.rows]
+            on.execute(table.insert(), values)
+    except (IntegrityError, DataError, StatementError, msgspec.ValidationError) as error:
+        with engine.connect() as on:
+            if _has(on, ledger, chunk.name):  # another process was faster
+                return
+        if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError | DataError):
+            raise
+        why = getattr(error, "orig", None) or error
+        raise RowsRefused(f"{sink}: the table {sink.table} refuses a row: {str(why).strip()}") from error
+
+
+def _has(on: Connection, ledger: sa.Table, name: str) -> bool:
+    return on.execute(sa.select(ledger.c.name).where(ledger.c.name == name)).first() is not None
+
+
+@lru_cache(maxsize=8)
+def _ledger(engine: Engine) -> sa.Table:
+    """Return the table of names, which is created if it is missing."""
+    ledger = sa.Table(LEDGER, sa.MetaData(), sa.Column("name", sa.String(100), primary_key=True))
+    try:
+        ledger.create(engine, checkfirst=True)
+    except DBAPIError:  # another process was faster, or it may not
+        if not sa.inspect(engine).has_table(LEDGER):
+            raise
+    return ledger
+
+
+def _values(table: sa.Table, columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    return {name: _value(table.columns[name], value) for name, value in zip(columns, row, strict=True)}
+
+
+_TRAVEL: Final = (Decimal, datetime, date, time, timedelta, bytes, UUID, float)
+"""The types whose values JSON carries as text."""
+
+
+_NO_NUMBERS: Final = ("nan", "inf", "-inf")
+
+
+def _value(column: sa.Column[Any], value: Any) -> Any:
+    """Return a value that JSON has carried as the column takes it; raise ValidationError if it cannot be such."""
+    if isinstance(column.type, sa.JSON) or value is None:
+        return value
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value).decode()
+    of = _python_type(column)
+    if of not in _TRAVEL or not isinstance(value, str):
+        return value
+    if of is float:
+        return float(value) if value in _NO_NUMBERS else value
+    try:
+        return msgspec.convert(value, of, strict=False)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"column {column.name}: {error}") from error
+
+
+def _python_type(column: sa.Column[Any]) -> type | None:
+    try:
+        return column.type.python_type
+    except NotImplementedError:
+        return None
+
+
+def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
+    """Return the next rows of a table, in the order of the column by which it is read.
+
+    Args:
+        source: the station.
+        after: the last value of that column, as JSON carries it; None: from the beginning.
+    """
+    with engine_of(str(source.url)).connect() as on:
+        table = table_of(source, on)
+        column = table.columns.get(str(source.column))
+        if column is None:
+            raise ConfigurationError(f"{source}: the table {source.table} has no column {source.column!r}")
+        query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows)
+        if after is not None:
+            query = query.where(column > _value(column, after))
+        return [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]

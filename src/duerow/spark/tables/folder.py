@@ -1,0 +1,116 @@
+"""A folder of files, on this machine or in a store of objects, as PyArrow reaches it from every process."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from duerow.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
+
+RENAMES: Final = ("local", "hdfs")
+"""The file systems where a file is visible while it is written, and can be renamed at once."""
+
+UNSEEN: Final = (".", "_")
+"""How names of files begin that are not data."""
+
+
+class Folder:
+    """A folder.
+
+    Args:
+        path: its absolute path on every machine, or a URL that PyArrow opens.
+
+    Raises:
+        ConfigurationError: PyArrow knows no such file system, or cannot reach it.
+    """
+
+    def __init__(self, path: str) -> None:
+        from pyarrow import fs
+
+        self.path = path
+        try:
+            if "://" in path:
+                self.files, self._root = fs.FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
+            else:
+                self.files, self._root = fs.LocalFileSystem(), path
+        except Exception as error:  # PyArrow raises many kinds
+            raise ConfigurationError(f"PyArrow cannot open the folder {path}: {error}") from error
+
+    def inside(self, name: str) -> str:
+        """Return the full name of a file inside, as this file system knows it."""
+        return f"{self._root}/{name}"
+
+    def url(self, name: str) -> str:
+        """Return the full name of a file inside, as Spark and others know it."""
+        return f"{self.path}/{name}"
+
+    def listed(self, below: str = "", recursive: bool = False) -> list[FileInfo]:
+        """Return the files in a folder inside; none if it is not there."""
+        from pyarrow.fs import FileSelector, FileType
+
+        where = self.inside(below) if below else self._root
+        found = self.files.get_file_info(FileSelector(where, allow_not_found=True, recursive=recursive))
+        return [one for one in found if one.type is FileType.File]
+
+    def data_files(self) -> list[str]:
+        """Return the names inside of all files that hold data, those of inner folders too, in order of name."""
+        names = (one.path[len(self._root) :].lstrip("/") for one in self.listed(recursive=True))
+        return sorted(name for name in names if not any(part.startswith(UNSEEN) for part in name.split("/")))
+
+    def size(self, name: str) -> int:
+        """Return the bytes of a file."""
+        size: int | None = self.files.get_file_info(self.inside(name)).size
+        if size is None:
+            raise FileNotFoundError(self.url(name))
+        return size
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file; raise FileNotFoundError if it is not there."""
+        with self.files.open_input_stream(self.inside(name)) as stream:
+            content: bytes = stream.read()
+        return content
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write a file that others see whole or not at all; one of that name is replaced."""
+        if self.files.type_name not in RENAMES:
+            with self.files.open_output_stream(self.inside(name)) as stream:
+                stream.write(content)
+            return
+        head, _, last = name.rpartition("/")
+        unseen = f"{head}/.{last}.{secrets.token_hex(4)}"
+        with self.writing(unseen) as stream:
+            stream.write(content)
+        self.files.move(self.inside(unseen), self.inside(name))
+        self._keep(os.path.dirname(self.inside(name)))
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Any]:
+        """Open a file for writing; at the end it is as durable as its file system makes files."""
+        where = self.inside(name)
+        if self.files.type_name in RENAMES:
+            self.files.create_dir(os.path.dirname(where), recursive=True)
+        with self.files.open_output_stream(where) as stream:
+            yield stream
+        self._keep(where)
+        self._keep(os.path.dirname(where))
+
+    def _keep(self, where: str) -> None:
+        """Have the machine keep a file, or the names in a folder, even if its power fails: turns end on this word."""
+        if self.files.type_name != "local":
+            return
+        opened = os.open(where, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        with suppress(FileNotFoundError):
+            self.files.delete_file(self.inside(name))

@@ -1,0 +1,118 @@
+"""The driver's side of a table station: batches as of any frame station, whose rows become one message, or a few.
+
+The transaction that ends the turns of a batch also pushes what is to be delivered: for files an entry that names them,
+for the table of a database the rows, in chunks. From then on no driver is needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError
+from duerow.payload.encoding import Payloads
+from duerow.pipeline.table import TableSink
+from duerow.queue.mapping import entry
+from duerow.spark.batch import Batch
+from duerow.spark.frame_columns import check_columns, check_times, unfit
+from duerow.spark.frames import FrameJob
+from duerow.spark.jobs import SparkRun
+from duerow.spark.payload_columns import payload_columns
+from duerow.spark.tables import database, lakes
+from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.manifest import FILES, DataFile, TableEntry
+from duerow.spark.tables.write import SPECIAL, TableWriteJob, write_table_task
+from duerow.spark.write import FrameWriteJob, WriteTask, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PACKAGES: Final = {"delta": "deltalake", "iceberg": "pyiceberg"}
+"""What brings files into the tables of a format."""
+
+
+class TableJob(FrameJob):
+    """Runs a table station in rounds, one batch each."""
+
+    station: TableSink
+
+    def __init__(self, run: SparkRun, station: TableSink) -> None:
+        check_package(station)
+        super().__init__(run, station)
+        self._folder = None if station.format == "jdbc" else Folder(folder_of(station))
+
+    def _outgoing(
+        self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
+    ) -> tuple[FrameWriteJob, DataFrame]:
+        """Return the instructions for the tasks that write, and the columns of the table with those about the rows."""
+        from pyspark.sql import functions
+
+        station = self.station
+        check_columns(station, result)
+        columns = payload_columns(result.schema)
+        check_times(station, self._run.spark, result.schema)
+        if station.format == "jdbc" and (strange := database.strange(station, [one.name for one in columns])):
+            raise unfit(station, f"has the column {strange[0]!r}, which the table {station.table} has not")
+        has = frozenset(SPECIAL).intersection(result.columns)
+        types = {"_id": "long", "_error": "string"}
+        special = [
+            (functions.col(one) if one in has else functions.lit(None)).cast(types[one]).alias(one) for one in SPECIAL
+        ]
+        rows = result.select(*special, *(functions.col(f"`{one.name.replace('`', '``')}`") for one in columns))
+        folder = "" if self._folder is None else self._folder.path
+        prefix = f"{inside_of(station)}{secrets.token_hex(8)}"
+        return TableWriteJob(self._desk, name, has, None, b"", folder, prefix), rows
+
+    def _task(self, writing: FrameWriteJob) -> WriteTask:
+        assert isinstance(writing, TableWriteJob)  # noqa: S101 - `_outgoing` has made it
+        return write_table_task(writing)
+
+    def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
+        """End all turns of the batch, and push what is to be delivered, in one transaction."""
+        if self._folder is not None and (files := [one for one in written if one.entries]):
+            part = self._stage(name, self._entry(self._folder, files))
+            written = [part, *(msgspec.structs.replace(one, part="", entries=0) for one in written)]
+        super()._publish(written, batch, name)
+
+    def _entry(self, folder: Folder, files: Sequence[Written]) -> TableEntry:
+        return TableEntry(
+            secrets.token_hex(8), [DataFile(one.part, one.entries, folder.size(one.part)) for one in files]
+        )
+
+    def _stage(self, name: str, made: TableEntry) -> Written:
+        """Stage the message of an entry; return its part, which is another one at each try."""
+        part, queue, bulk = "", self.station.batches, self._run.database.bulk
+        payloads = Payloads(queue, sealing=self._run.database.encryption)
+        pushed = entry(queue, msgspec.to_builtins(made), payloads=payloads)
+
+        def stage() -> None:
+            nonlocal part
+            part = secrets.token_hex(8)
+            bulk.stage(name, part, [pushed])
+
+        self._patiently(stage)
+        return Written(part=part, entries=1)
+
+
+def check_package(station: TableSink) -> None:
+    """Raise ConfigurationError if the package is missing that knows the format of a table."""
+    package = PACKAGES.get(station.format)
+    if package is not None and find_spec(package) is None:
+        raise ConfigurationError(
+            f"{station}: format={station.format!r} needs the package {package} here and on the executors: "
+            f"pip install {package}"
+        )
+
+
+def folder_of(station: TableSink) -> str:
+    """Return the folder in which the files of a table are."""
+    return lakes.location(station) if station.format == "iceberg" else str(station.path)
+
+
+def inside_of(station: TableSink) -> str:
+    """Return the folder inside, with its slash, for the data files of a table; "": they are in the table's own."""
+    return {"parquet": f"{FILES}/", "iceberg": "data/"}.get(station.format, "")

@@ -1,0 +1,86 @@
+"""Tables of Delta Lake and Iceberg: the files are there already, and one commit of the table takes them in.
+
+Both formats are written by their own Python packages, which need no JVM: `deltalake` and `pyiceberg`.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from duerow.pipeline.table import TableSink
+from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.manifest import TableEntry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PROPERTY: Final = "duerow-batch"
+"""The property of an Iceberg snapshot that names the batch which made it."""
+
+RETRIES: Final = "commit.retry.num-retries"
+
+
+def add_to_delta(sink: TableSink, made: TableEntry) -> None:
+    """Add the files of a batch in one commit, unless the table has it.
+
+    The batch is the commit's application transaction. Delta refuses a commit if another one of the same application
+    came first, so of two processes that deliver a batch, one fails and finds it there at its next attempt.
+    """
+    deltalake: Any = import_module("deltalake")
+    path, options, batch = str(sink.path), dict(sink.options), f"duerow-{made.name}"
+    schema: Any = _schema(path, made)
+    if not deltalake.DeltaTable.is_deltatable(path, options):
+        deltalake.DeltaTable.create(path, schema, mode="ignore", storage_options=options)
+    table = deltalake.DeltaTable(path, storage_options=options)
+    if table.transaction_version(batch) is not None:
+        return
+    now = int(time.time() * 1000)
+    added: list[Any] = [
+        deltalake.transaction.AddAction(
+            one.path, one.size, {}, now, True, msgspec.json.encode({"numRecords": one.rows}).decode()
+        )
+        for one in made.files
+    ]
+    commit = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(batch, 1)])
+    table.create_write_transaction(added, "append", schema, commit_properties=commit)
+
+
+def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:
+    """Add the files of a batch in one snapshot, unless the table has it.
+
+    A commit is refused if the table has changed since it was read, here without the package's own retries, which would
+    not look for the batch again. So of two processes that deliver a batch, one fails and finds it there at its next
+    attempt. Snapshots expire, so the files count as well.
+    """
+    table, folder = _iceberg(sink), location(sink)
+    paths = [f"{folder}/{one.path}" for one in made.files]
+    if any(one.summary is not None and one.summary.get(PROPERTY) == made.name for one in table.snapshots()):
+        return
+    if not set(paths).isdisjoint(table.inspect.files()["file_path"].to_pylist()):
+        return
+    table.metadata.properties[RETRIES] = "0"  # of this object alone: it is not written
+    table.add_files(paths, snapshot_properties={PROPERTY: made.name})
+
+
+def location(sink: TableSink) -> str:
+    """Return the folder of an Iceberg table."""
+    return str(_iceberg(sink).location()).rstrip("/")
+
+
+def _iceberg(sink: TableSink) -> Any:
+    options = dict(sink.options)
+    catalog: Any = import_module("pyiceberg.catalog").load_catalog(options.pop("name", None), **options)
+    return catalog.load_table(str(sink.table))
+
+
+def _schema(path: str, made: TableEntry) -> pa.Schema:
+    """Return the columns of the files of a batch."""
+    from pyarrow import parquet
+
+    folder = Folder(path)
+    with folder.files.open_input_file(folder.inside(made.files[0].path)) as opened:
+        return parquet.read_schema(opened)

@@ -1,0 +1,134 @@
+"""What a table of Parquet files consists of: a small file for each batch says which data files belong to it.
+
+    <table>/_duerow/<batch>.json            an entry: the data files of a batch, and the entries that it replaces
+    <table>/_duerow/files/<batch>-….parquet the data files
+
+An entry appears at once, so a reader sees all of a batch or nothing. Its content depends on its name alone, so writing
+it again changes nothing. A compaction is an entry that replaces others, whose names it keeps for ever: an entry that a
+delayed process writes again stays replaced. Underscores hide all of it from programs that only list folders: what they
+would find is more than the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from duerow.errors import ConfigurationError
+from duerow.spark.tables.folder import Folder
+
+ENTRIES: Final = "_duerow"
+FILES: Final = f"{ENTRIES}/files"
+ENDING: Final = ".json"
+
+AT_ONCE: Final = 16
+"""How many entries are read at the same time."""
+
+
+class DataFile(msgspec.Struct, frozen=True):
+    """A data file.
+
+    Attributes:
+        path: its name inside the table's folder.
+        rows: how many rows it has.
+        size: its bytes.
+    """
+
+    path: str
+    rows: int
+    size: int
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """A data file that no longer belongs to the table, but may still be read by a query that began before.
+
+    Attributes:
+        path: its name inside the table's folder.
+        since: the seconds since 1970 at which it was replaced.
+    """
+
+    path: str
+    since: float
+
+
+class TableEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A batch, or a compaction of batches; also the payload of the message that brings it into the table.
+
+    Attributes:
+        name: its name.
+        files: its data files.
+        replaces: the names of all entries that it stands for, those too that they replaced.
+        gone: data files that are to be deleted by a later compaction.
+        delete: data files that are to be deleted when it is written.
+    """
+
+    name: str
+    files: list[DataFile]
+    replaces: list[str] = []
+    gone: list[Gone] = []
+    delete: list[str] = []
+
+
+class Manifest:
+    """The entries of a table.
+
+    Args:
+        folder: the table's folder.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def names(self) -> list[str]:
+        """Return the names of all entries, those too that others replace."""
+        files = (one.base_name for one in self._folder.listed(ENTRIES))
+        return sorted(name.removesuffix(ENDING) for name in files if name.endswith(ENDING) and name[0] != ".")
+
+    def entries(self) -> list[TableEntry]:
+        """Return the entries that make up the table, in order of name.
+
+        A compaction writes its entry and deletes those that it replaces, perhaps while a list of names is made. So the
+        list counts once the next one is equal.
+        """
+        found: dict[str, TableEntry] = {}
+        before: list[str] | None = None
+        while (names := self.names()) != before:
+            with suppress(FileNotFoundError):  # it was replaced meanwhile, and the next list tells
+                found |= self._read([name for name in names if name not in found])
+            before = names
+        entries = [found[name] for name in names]
+        replaced = {name for entry in entries for name in entry.replaces}
+        return [entry for entry in entries if entry.name not in replaced]
+
+    def _read(self, names: Sequence[str]) -> dict[str, TableEntry]:
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            texts = threads.map(lambda name: self._folder.read(_place(name)), names)
+            return dict(zip(names, map(_decode, texts), strict=True))
+
+    def files(self) -> list[DataFile]:
+        """Return the data files of the table; raise ConfigurationError if it is none."""
+        entries = self.entries()
+        if not entries:
+            raise ConfigurationError(f"{self._folder.path} is not a table that a TableSink has written to")
+        return [file for entry in entries for file in entry.files]
+
+    def add(self, entry: TableEntry) -> None:
+        """Write an entry, and delete what it replaces; any number of times, from any process."""
+        self._folder.put(_place(entry.name), _encode(msgspec.structs.replace(entry, delete=[])))
+        present = set(self.names()) if entry.replaces else set()
+        for name in present.intersection(entry.replaces):
+            self._folder.delete(_place(name))
+        for path in entry.delete:
+            self._folder.delete(path)
+
+
+def _place(name: str) -> str:
+    return f"{ENTRIES}/{name}{ENDING}"
+
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder(TableEntry).decode

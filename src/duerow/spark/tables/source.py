@@ -1,0 +1,88 @@
+"""The driver's side of a source: it looks for files, or goes on in a table; its tasks read.
+
+Each file is a message with the file's name as its key, which the queue remembers; so it is read once, whoever finds it
+how often. In a table there is one position. While there is nothing more to read, it waits in a queue of its own for the
+next run.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from duerow.message import LIVE, Draft
+from duerow.pipeline.table import PARKED, TableSource
+from duerow.reservation import Receipt
+from duerow.spark.jobs import MessageJob, SparkRun
+from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.portions import NEW, FilePosition, Portions
+from duerow.store import Moved, Query, Record, Turn
+
+LONGEST_KEY: Final = 200
+"""The bytes of the longest name of a file that is its own key."""
+
+PUSHED_AT_ONCE: Final = 1_000
+
+
+class SourceJob(MessageJob):
+    """Runs a source: looks for more from time to time, and reads as any message station works."""
+
+    station: TableSource
+
+    def __init__(self, run: SparkRun, station: TableSource) -> None:
+        super().__init__(run, _portions(run, station))
+        self._folder = None if station.path is None else Folder(str(station.path))
+        self._next_look: float | None = 0.0
+        self._known: set[str] = set()
+
+    @property
+    def looks_in(self) -> float | None:
+        """In how many seconds it looks for more; None: not in this run."""
+        return None if self._next_look is None else max(0.0, self._next_look - time.monotonic())
+
+    def look_for_more(self) -> None:
+        """Push what has come, if it is time to look."""
+        if self.looks_in != 0.0:
+            return
+        every = self.station.every
+        self._patiently(self._resume if self._folder is None else self._push_files)
+        self._next_look = None if every is None else time.monotonic() + every.total_seconds()
+
+    def _push_files(self) -> None:
+        assert self._folder is not None  # noqa: S101 - as checked
+        new = [name for name in self._folder.data_files() if name not in self._known]
+        for start in range(0, len(new), PUSHED_AT_ONCE):
+            some = new[start : start + PUSHED_AT_ONCE]
+            self.queue.push_many([Draft(msgspec.to_builtins(FilePosition(name)), key=key_of(name)) for name in some])
+            self._known.update(some)
+
+    def _resume(self) -> None:
+        """Let reading begin, once ever; or go on, if it has come to the end before."""
+        self.queue.push({"after": None}, key=NEW)
+        messages, parked = self._run.database.store.messages, f"{self.station.name}{PARKED}"
+        found = self._run.database.run(lambda: messages.find(Query(parked, statuses=LIVE, limit=1)))
+        home = [Turn(Receipt(one.id, one.token), _home(one, self.station.name)) for one in found]
+        if home:
+            self._run.database.run(lambda: messages.settle(home))
+
+
+def _home(position: Record, to: str) -> Moved:
+    return Moved(
+        to, None, None, position.key, position.headers, None, None, "reject", position.group, position.priority
+    )
+
+
+def key_of(name: str) -> str:
+    """Return the key of a file: its name, or what stands for a long one."""
+    text = name.encode("utf-8", "surrogateescape")
+    return name if len(text) <= LONGEST_KEY and name.isprintable() else sha256(text).hexdigest()
+
+
+def _portions(run: SparkRun, station: TableSource) -> Portions:
+    types: dict[str, Any] = {one.name: one.payload for one in run.pipeline.stations}
+    given = {one.name: getattr(station, one.name) for one in fields(station) if one.init}
+    return Portions(**given, into=types.get(station.to))

@@ -1,0 +1,325 @@
+"""Deliveries that are killed at any step, repeated, or late: each row of a batch is in its table once. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+from pyarrow import parquet
+
+import duerow
+from duerow import Bury, Commit, LeaseLost, Pipeline, TableSink, TableSource
+from duerow.errors import ConfigurationError, NotSupported
+from duerow.reservation import BareReservation
+from duerow.spark import table_files
+from duerow.spark.tables import compaction, database
+from duerow.spark.tables.delivery import Deliverer, deliverer
+from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.job import check_package
+from duerow.spark.tables.manifest import FILES, DataFile, Manifest, TableEntry
+from duerow.spark.tables.portions import Portions
+from duerow.spark.tables.source import key_of
+from duerow.spark.tables.write import RowChunk
+from duerow.testing.clock import MovableClock, minutes
+
+
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: MovableClock) -> Iterator[duerow.Database]:
+    with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> TableSink:
+    return TableSink("lake", format="parquet", path=tmp_path / "lake", compact=2)
+
+
+def delivering(sink: TableSink) -> Deliverer:
+    return deliverer(sink.consumers[1])  # type: ignore[arg-type]  # it is the second one
+
+
+def batch(sink: TableSink, name: str, numbers: list[int], column: str = "n") -> TableEntry:
+    """Write what tasks write for a batch; return its entry."""
+    file = f"{FILES}/{name}.parquet"
+    with Folder(str(sink.path)).writing(file) as stream:
+        parquet.write_table(pa.table({column: pa.array(numbers, pa.int64())}), stream)
+    return TableEntry(name, [DataFile(file, len(numbers), Folder(str(sink.path)).size(file))])
+
+
+def push(db: duerow.Database, sink: TableSink, payload: Any) -> None:
+    db.queue(sink.batches).push(msgspec.to_builtins(payload))
+
+
+def rows(sink: TableSink) -> list[int]:
+    return sorted(n for file in table_files(str(sink.path)) for n in parquet.read_table(file)["n"].to_pylist())
+
+
+def work_off(db: duerow.Database, station: Any) -> None:
+    """Carry out whatever is due."""
+    while (held := station.queue(db).reserve()) is not None:
+        settle(db, station, held)
+
+
+def settle(db: duerow.Database, station: Any, held: BareReservation[Any]) -> None:
+    for refused in station.queue(db).settle([(held, station.settlement(held.message, 9))]):
+        raise refused.error
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, after: bool) -> None:
+    """Kill the next process that calls this, before it does so or right after."""
+    does = getattr(where, name)
+
+    def call(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(where, name, does)
+        if after:
+            does(*given, **more)
+        raise Killed
+
+    monkeypatch.setattr(where, name, call)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("step", ["put", "delete", "writing", "settle"])
+def test_a_table_has_each_row_once_whichever_step_of_a_delivery_or_a_compaction_is_killed(
+    db: duerow.Database,
+    clock: MovableClock,
+    lake: TableSink,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    after: bool,
+) -> None:
+    station = delivering(lake)
+    monkeypatch.setattr(compaction.time, "time", lambda: clock.now().timestamp())
+    kills = 0
+    for number in range(12):
+        push(db, lake, batch(lake, f"b{number:02}", [2 * number, 2 * number + 1]))
+        while (held := station.queue(db).reserve()) is not None:
+            if kills < 2 * (number + 1):
+                kills += 1
+                where = duerow.Queue if step == "settle" else Folder
+                killed_at(monkeypatch, where, step, after)
+            try:
+                settle(db, station, held)
+            except Killed:
+                assert set(rows(lake) if Manifest(Folder(str(lake.path))).names() else ()) <= {*range(2 * number + 2)}
+                clock.advance(minutes(11))
+            clock.advance(minutes(1))
+        assert rows(lake) == list(range(2 * number + 2))
+        clock.advance(minutes(30))
+    assert kills > 12
+    assert len(table_files(str(lake.path))) <= 3
+    assert db.queues() == []
+
+
+def test_a_delivery_that_wakes_up_after_its_batch_was_merged_changes_nothing(
+    db: duerow.Database, clock: MovableClock, lake: TableSink
+) -> None:
+    station, names = delivering(lake), ["b0", "b1", "b2"]
+    made = [batch(lake, name, [n]) for n, name in enumerate(names)]
+    push(db, lake, made[0])
+    sleeping = station.queue(db).reserve()
+    assert sleeping is not None
+    clock.advance(minutes(11))
+    for one in made[1:]:
+        push(db, lake, one)
+    work_off(db, station)
+    merged = table_files(str(lake.path))
+    assert len(merged) == 1
+
+    with pytest.raises(LeaseLost):
+        settle(db, station, sleeping)
+    assert table_files(str(lake.path)) == merged
+    assert rows(lake) == [0, 1, 2]
+
+
+def test_files_with_other_columns_are_merged_among_themselves_and_merged_files_stay_for_an_hour(
+    db: duerow.Database, clock: MovableClock, lake: TableSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction.time, "time", lambda: clock.now().timestamp())
+    station, folder = delivering(lake), Folder(str(lake.path))
+    for number in range(4):
+        push(db, lake, batch(lake, f"b{number}", [number], column="nm"[number % 2]))
+    work_off(db, station)
+    columns = sorted(parquet.read_schema(file).names[0] for file in table_files(str(lake.path)))
+    assert columns[0] == "m"
+    assert columns[-1] == "n"
+    before = {one.base_name for one in folder.listed(FILES)}
+    assert {"b0.parquet", "b2.parquet"} <= before
+
+    clock.advance(minutes(61))
+    for number in range(4, 8):
+        push(db, lake, batch(lake, f"b{number}", [number]))
+    work_off(db, station)
+    assert not {"b0.parquet", "b2.parquet"} & {one.base_name for one in folder.listed(FILES)}
+
+
+def test_a_folder_that_no_table_station_has_written_to_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is not a table"):
+        table_files(tmp_path)
+
+
+# Tables of databases.
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> TableSink:
+    url = f"sqlite:///{tmp_path}/target.db"
+    with sa.create_engine(url).begin() as on:
+        on.exec_driver_sql("CREATE TABLE t (n INTEGER CHECK (n < 100), day DATE)")
+    return TableSink("lake", format="jdbc", url=f"jdbc:{url}", table="t")
+
+
+def inserted(sink: TableSink) -> list[int]:
+    with database.engine_of(str(sink.url)).connect() as on:
+        return [row[0] for row in on.exec_driver_sql("SELECT n FROM t ORDER BY n")]
+
+
+def test_a_chunk_is_inserted_once_although_its_delivery_died_before_its_turn_ended(
+    db: duerow.Database, clock: MovableClock, target: TableSink
+) -> None:
+    station = delivering(target)
+    push(db, target, RowChunk("c", ["n", "day"], [[n, "2026-01-02"] for n in range(5)]))
+    for _ in range(3):
+        held = station.queue(db).reserve()
+        assert held is not None
+        assert station.settlement(held.message, 9) == Commit()
+        clock.advance(minutes(11))
+    work_off(db, station)
+    assert inserted(target) == [0, 1, 2, 3, 4]
+    assert db.queues() == []
+
+
+def test_of_a_chunk_that_the_table_refuses_only_the_rows_at_fault_are_dead_with_column_or_constraint(
+    db: duerow.Database, target: TableSink
+) -> None:
+    station = delivering(target)
+    rows = [[n, "2026-01-02"] for n in (1, 2, 300, 4)] + [[5, "yesterday"]]
+    push(db, target, RowChunk("c", ["n", "day"], rows))
+    work_off(db, station)
+    assert inserted(target) == [1, 2, 4]
+    dead = {str(m.payload["rows"]): str(m.last_error) for m in db.queue("lake/batches").find()}
+    assert "CHECK constraint failed" in dead["[[300, '2026-01-02']]"]
+    assert "column day" in dead["[[5, 'yesterday']]"]
+
+
+def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
+    db: duerow.Database, lake: TableSink, target: TableSink
+) -> None:
+    for sink in (lake, target):
+        push(db, sink, {"odd": 1})
+        work_off(db, delivering(sink))
+        (dead,) = db.queue(sink.batches).find()
+        assert "is no batch of it" in str(dead.last_error)
+        db.queue(sink.batches).purge(sink.batches)
+
+
+# Sources.
+
+
+def test_a_portion_whose_reader_dies_or_wakes_up_late_is_pushed_once(
+    db: duerow.Database, clock: MovableClock, tmp_path: Path
+) -> None:
+    parquet.write_table(pa.table({"n": [*range(7)]}), tmp_path / "a.parquet", row_group_size=3)
+    source = Portions("in", to="rows", format="parquet", path=tmp_path, rows=2)
+    source.queue(db).push({"file": "a.parquet"}, key=key_of("a.parquet"))
+    late: list[Any] = []
+    while (held := source.queue(db).reserve()) is not None:
+        source.settlement(held.message, 9)  # and it dies
+        late.append(held)
+        clock.advance(minutes(2))
+        again = source.queue(db).reserve()
+        assert again is not None
+        settle(db, source, again)
+    assert len(late) == 4
+    for held in late:
+        with pytest.raises(LeaseLost):
+            settle(db, source, held)
+    assert sorted(m.payload["n"] for m in db.queue("rows").find()) == list(range(7))
+    assert source.queue(db).push({"file": "a.parquet"}, key="a.parquet").outcome == "ignored"
+
+
+def test_files_of_json_lines_and_csv_keep_their_values(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"n": 1.50, "when": "2026-01-01"}\n{"n": null}\n')
+    (tmp_path / "a.csv").write_text('\ufeffn,name\n007,"a\nb"\n')
+    for format, expected in (
+        ("json", [{"n": 1.5, "when": "2026-01-01"}, {"n": None}]),
+        ("csv", [{"n": "007", "name": "a\nb"}]),
+    ):
+        source = Portions("in", to="rows", format=format, path=tmp_path)
+        ended = source.turn(message(db_free={"file": f"a.{format}"}), None)
+        assert isinstance(ended, Commit)
+        assert [msgspec.json.decode(draft.payload.text) for draft in ended.then] == expected
+
+
+def message(db_free: Any) -> Any:
+    with duerow.connect("memory://") as db:
+        db.queue("q").push(db_free)
+        return db.queue("q").peek(1)[0]
+
+
+def test_what_is_no_position_is_dead(tmp_path: Path) -> None:
+    source = Portions("in", to="rows", format="csv", path=tmp_path)
+    assert isinstance(source.turn(message("odd"), None), Bury)
+
+
+# What is refused.
+
+ARGUMENTS: list[tuple[type[Any], dict[str, Any], str]] = [
+    (TableSink, {"format": "orc"}, "format is 'orc'; it is one of parquet, delta, iceberg, jdbc"),
+    (TableSink, {"format": "jdbc", "table": "t"}, "needs url="),
+    (TableSink, {"format": "parquet", "path": "p", "url": "u"}, "has no use for url="),
+    (TableSink, {"format": "delta", "path": "p", "compact": 2}, "has no use for compact="),
+    (TableSink, {"format": "parquet", "path": "p", "compact": 1}, "compact is 1"),
+    (TableSource, {"to": "b", "format": "delta"}, "format is 'delta'"),
+    (TableSource, {"to": "b", "format": "jdbc", "url": "u"}, "needs table= and column="),
+    (TableSource, {"to": "b", "format": "csv", "path": "p", "rows": 0}, "rows is 0"),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "why"), ARGUMENTS)
+def test_arguments_that_a_format_does_not_take_are_refused_by_name(
+    kind: type[Any], given: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        kind("a", **given)
+    assert why in str(error.value)
+
+
+@pytest.mark.parametrize(("format", "package"), [("delta", "deltalake"), ("iceberg", "pyiceberg")])
+def test_a_missing_package_is_named_before_anything_is_reserved(
+    format: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duerow.spark.tables.job.find_spec", lambda name: None)
+    given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
+    with pytest.raises(ConfigurationError, match=f"pip install {package}"):
+        check_package(TableSink("a", format=format, **given))
+
+
+def test_plain_workers_refuse_table_stations(db: duerow.Database, lake: TableSink) -> None:
+    pipeline = Pipeline("p", [TableSource("in", to="lake", format="csv", path="x"), lake])
+    with pytest.raises(NotSupported, match=r"source 'in', table 'lake' works only on Spark"):
+        pipeline.run(db)
+
+
+def test_passwords_of_tables_are_not_shown() -> None:
+    stations = [
+        TableSink("a", format="jdbc", url="postgresql://u:secret@h/d", table="t"),
+        TableSink("a", format="delta", path="s3://b/t", options={"key": "secret"}),
+        TableSource("a", to="b", format="jdbc", url="postgresql://u:secret@h/d", table="t", column="id"),
+    ]
+    for station in stations:
+        assert "secret" not in f"{station!r} {station} {station.node()}"
