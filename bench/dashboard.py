@@ -1,8 +1,8 @@
 """How quickly the dashboard answers, and what its viewers cost the database: python -m bench.dashboard.
 
 A PostgreSQL with many queues, one of which holds half of all messages; the dashboard runs in a process of its own. Each
-page is asked for one after another while other pages are open and kept live. Then, of a growing number of viewers: how
-many reads the dashboard makes in a second, counted in its process.
+page is asked for one after another while other pages are open and kept live. Then: how long after a push an open page
+shows it, and, of a growing number of viewers, how many reads the dashboard makes in a second, counted in its process.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ def main() -> None:
         print(f"{chosen.queues:,} queues, {chosen.messages:,} messages, filled in {time.monotonic() - began:.0f} s")
         with dashboard(url) as address:
             asyncio.run(answers(address, url, chosen.requests))
+            asyncio.run(delays(address, url, chosen.requests))
             asyncio.run(costs(address, chosen.viewers))
 
 
@@ -154,6 +155,26 @@ async def measured(browser: httpx.AsyncClient, name: str, path: str, requests: i
     cuts = quantiles(times, n=100) if len(times) > 1 else times * 99
     end = f" {stopped} stopped |" if stopped else ""
     return f"| {name} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {max(times):.0f} ms | {size / 1000:.0f} kB |{end}"
+
+
+async def delays(address: str, url: str, changes: int) -> None:
+    """Print how long after a push the open page of its queue changes: the median, the 95th percentile, the longest."""
+    times = []
+    async with aio.connect(url) as db, httpx.AsyncClient(base_url=address, timeout=30) as browser:
+        queue = db.queue("watched")
+        await queue.push({"order": 0})
+        async with browser.stream("GET", "/queues/watched", params={"live": "x"}) as stream:
+            events = (text async for text in stream.aiter_text() if "data:" in text)
+            await anext(events)
+            await asyncio.sleep(3)  # what the page shows at first is sent
+            for number in range(changes):
+                await asyncio.sleep(0.5 + number % 10 / 10)  # at another moment of the second each time
+                began = time.perf_counter()
+                await queue.push({"order": number + 1})
+                await anext(events)
+                times.append(1000 * (time.perf_counter() - began))
+    cuts = quantiles(times, n=100)
+    print(f"\nfrom a push to the open page: p50 {cuts[49]:.0f} ms, p95 {cuts[94]:.0f} ms, highest {max(times):.0f} ms")
 
 
 class viewers:
