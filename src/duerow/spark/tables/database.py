@@ -7,14 +7,15 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import entry_points
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NoSuchTableError, StatementError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchTableError, StatementError
 
-from duerow.errors import ConfigurationError, DuerowError
+from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, shown
 from duerow.pipeline.table import TableSink, TableSource
 from duerow.spark.tables.write import RowChunk
 
@@ -31,9 +32,23 @@ class RowsRefused(DuerowError):
 
 @lru_cache(maxsize=8)
 def engine_of(url: str) -> Engine:
-    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own."""
+    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own.
+
+    Its errors do not show the values of rows: they are kept with messages, whose payloads may be encrypted.
+
+    Raises:
+        ConfigurationError: SQLAlchemy does not understand the URL.
+    """
     scheme, _, rest = url.removeprefix("jdbc:").partition("://")
-    return sa.create_engine(f"{_driver(scheme)}://{rest}", pool_pre_ping=True)
+    try:
+        read = sa.make_url(f"{_driver(scheme)}://{rest}")
+    except (ArgumentError, ValueError):  # which may show the password
+        read = None
+    if read is None:
+        raise ConfigurationError(
+            "the url of a table cannot be read as a URL of SQLAlchemy; write for example postgresql://user@host/base"
+        )
+    return sa.create_engine(read, pool_pre_ping=True, hide_parameters=True)
 
 
 def _driver(scheme: str) -> str:
@@ -147,13 +162,24 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
     Args:
         source: the station.
         after: the last value of that column, as JSON carries it; None: from the beginning.
+
+    Raises:
+        ConfigurationError: there is no such table or column.
+        InvalidOutcome: several rows have the same value, so that some of them would be missed.
     """
     with engine_of(str(source.url)).connect() as on:
         table = table_of(source, on)
         column = table.columns.get(str(source.column))
         if column is None:
             raise ConfigurationError(f"{source}: the table {source.table} has no column {source.column!r}")
-        query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows)
+        query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows + 1)
         if after is not None:
             query = query.where(column > _value(column, after))
-        return [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]
+        rows = [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]
+    for row, following in pairwise(rows):
+        if row[column.name] == (value := following[column.name]):
+            raise InvalidOutcome(
+                f"{source}: several rows of the table {source.table} have the {source.column} {shown(value, 200)}; "
+                "name a column without repeated values, since reading goes on after the last one"
+            )
+    return rows[: source.rows]
