@@ -249,6 +249,36 @@ def test_of_a_chunk_that_the_table_refuses_only_the_rows_at_fault_are_dead_with_
     assert "column day" in dead["[[5, 'yesterday']]"]
 
 
+def test_a_chunk_that_was_divided_is_not_inserted_whole_by_a_delivery_that_wakes_up_late(
+    db: duerow.Database, clock: MovableClock, target: TableSink
+) -> None:
+    station, engine = delivering(target), database.engine_of(str(target.url))
+    with engine.begin() as on:
+        on.exec_driver_sql("CREATE TABLE shops (id INTEGER PRIMARY KEY)")
+        on.exec_driver_sql(
+            "CREATE TRIGGER known BEFORE INSERT ON t WHEN NEW.n = 3 AND NOT EXISTS (SELECT 1 FROM shops) "
+            "BEGIN SELECT RAISE(ABORT, 'unknown shop'); END"
+        )
+    push(db, target, RowChunk("c", ["n"], [[n] for n in range(4)]))
+    late = station.queue(db).reserve()
+    assert late is not None
+    clock.advance(minutes(11))
+    killed = station.queue(db).reserve()
+    assert killed is not None
+    station.settlement(killed.message, 9)  # and it dies before its turn ends
+    clock.advance(minutes(11))
+    work_off(db, station)
+    assert inserted(target) == [0, 1, 2]
+    with engine.begin() as on:
+        on.exec_driver_sql("INSERT INTO shops VALUES (1)")
+    with pytest.raises(LeaseLost):
+        settle(db, station, late)
+    assert inserted(target) == [0, 1, 2]
+    db.queue(target.batches).redrive()
+    work_off(db, station)
+    assert inserted(target) == [0, 1, 2, 3]
+
+
 def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
     db: duerow.Database, lake: TableSink, target: TableSink
 ) -> None:

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 LEDGER: Final = "duerow_batches"
 """The table that records the names of the chunks that are there, beside the tables that they went to."""
 
+DIVIDED: Final = "/"
+"""What ends the second name that is recorded of a chunk whose halves are inserted in its place."""
+
 
 class RowsRefused(DuerowError):
-    """A table refused rows because of what they hold."""
+    """A table refuses rows because of what they hold, or has refused them before."""
 
 
 @lru_cache(maxsize=8)
@@ -83,13 +86,13 @@ def insert_once(sink: TableSink, chunk: RowChunk) -> None:
     """Insert rows, and record the name of their chunk in the same transaction; do nothing if it is recorded.
 
     Raises:
-        RowsRefused: the table refuses the rows; nothing was inserted.
+        RowsRefused: the table refuses the rows, or they were divided before; nothing was inserted.
     """
     engine = engine_of(str(sink.url))
     ledger = _ledger(engine)
     try:
         with engine.begin() as on:
-            if _has(on, ledger, chunk.name):
+            if _is_there(on, ledger, sink, chunk):
                 return
             on.execute(ledger.insert().values(name=chunk.name))
             table = table_of(sink, on)
@@ -97,12 +100,37 @@ def insert_once(sink: TableSink, chunk: RowChunk) -> None:
             on.execute(table.insert(), values)
     except (IntegrityError, DataError, StatementError, msgspec.ValidationError) as error:
         with engine.connect() as on:
-            if _has(on, ledger, chunk.name):  # another process was faster
+            if _is_there(on, ledger, sink, chunk):  # another process was faster
                 return
         if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError | DataError):
             raise
         why = getattr(error, "orig", None) or error
         raise RowsRefused(f"{sink}: the table {sink.table} refuses a row: {str(why).strip()}") from error
+
+
+def divide_once(sink: TableSink, chunk: RowChunk) -> bool:
+    """Record that the halves of a chunk are inserted in its place; return False if it is there as a whole.
+
+    Otherwise a late delivery could insert the whole beside its halves, if the table takes the rows by then.
+    """
+    engine = engine_of(str(sink.url))
+    ledger, names = _ledger(engine), (chunk.name, f"{chunk.name}{DIVIDED}")
+    try:
+        with engine.begin() as on:
+            on.execute(ledger.insert(), [{"name": name} for name in names])
+    except IntegrityError:
+        with engine.connect() as on:
+            return _has(on, ledger, names[1])
+    return True
+
+
+def _is_there(on: Connection, ledger: sa.Table, sink: TableSink, chunk: RowChunk) -> bool:
+    """Return whether the rows of a chunk are in the table; raise RowsRefused if it was divided."""
+    if not _has(on, ledger, chunk.name):
+        return False
+    if _has(on, ledger, f"{chunk.name}{DIVIDED}"):
+        raise RowsRefused(f"{sink}: the table {sink.table} has refused a row of these before")
+    return True
 
 
 def _has(on: Connection, ledger: sa.Table, name: str) -> bool:
