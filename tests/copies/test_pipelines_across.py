@@ -359,6 +359,19 @@ def test_a_target_that_cannot_keep_the_promise_is_refused_before_anything_is_sen
     assert [one.payload for one in source.queue("pack").find()] == ["a"]
 
 
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_a_target_that_is_refused_is_closed_as_any_other(two: Callable[..., Pair], face: str) -> None:
+    pair = two(face)
+    source, poor, closed = pair.open("source"), duerow.connect("memory://?transactions=off"), list[str]()
+    if isinstance(pair.face, AwaitedFace):
+        poor = pair.face.run(duerow.aio.connect("memory://?transactions=off"))  # type: ignore[assignment]
+    close = poor.close
+    poor.close = lambda: (closed.append("closed"), close())[1]  # type: ignore[method-assign]
+    with pytest.raises(NotSupported, match="exactly once"):
+        run(pair, source, relay(Elsewhere("x", lambda: poor)))
+    assert closed == ["closed"]
+
+
 def test_the_graph_shows_where_messages_wait_and_where_they_go() -> None:
     graph = relay(Elsewhere("readings", down, name="out", database='the "centre"')).graph
     assert graph.mermaid().splitlines()[1:] == [

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import duerow
 from duerow import Bury, Commit, LeaseLost, Pipeline, TableSink, TableSource
-from duerow.errors import ConfigurationError, NotSupported
+from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.reservation import BareReservation
 from duerow.spark import table_files
 from duerow.spark.tables import compaction, database
@@ -167,6 +167,39 @@ def test_files_with_other_columns_are_merged_among_themselves_and_merged_files_s
     assert not {"b0.parquet", "b2.parquet"} & {one.base_name for one in folder.listed(FILES)}
 
 
+def test_of_two_stations_that_merge_the_same_batches_only_the_first_one_counts(tmp_path: Path) -> None:
+    sinks = [TableSink(name, format="parquet", path=tmp_path, compact=2) for name in ("one", "two")]
+    folder, manifest = Folder(str(tmp_path)), Manifest(Folder(str(tmp_path)))
+    for number in range(3):
+        manifest.add(batch(sinks[0], f"b{number}", [number]))
+    first, second = compaction.compacted(folder), compaction.compacted(folder)
+    assert first is not None
+    assert second is not None
+    for made in (first, second, first):
+        manifest.add(made)
+    assert rows(sinks[0]) == [0, 1, 2]
+    with pytest.raises(
+        ConfigurationError, match=r"table 'one' and table 'two' would both merge files of .*; pass compac"
+    ):
+        Pipeline("lake", sinks)
+
+
+def test_a_list_of_entries_that_changed_and_changed_back_is_read_again(
+    lake: TableSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = Manifest(Folder(str(lake.path)))
+    manifest.add(batch(lake, "b0", [0]))
+    read, gone = Folder.read, [True]
+
+    def once_gone(folder: Folder, name: str) -> bytes:
+        if gone:
+            raise FileNotFoundError(gone.pop() and name)
+        return read(folder, name)
+
+    monkeypatch.setattr(Folder, "read", once_gone)
+    assert [one.name for one in manifest.entries()] == ["b0"]
+
+
 def test_a_folder_that_no_table_station_has_written_to_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not a table"):
         table_files(tmp_path)
@@ -216,6 +249,36 @@ def test_of_a_chunk_that_the_table_refuses_only_the_rows_at_fault_are_dead_with_
     assert "column day" in dead["[[5, 'yesterday']]"]
 
 
+def test_a_chunk_that_was_divided_is_not_inserted_whole_by_a_delivery_that_wakes_up_late(
+    db: duerow.Database, clock: MovableClock, target: TableSink
+) -> None:
+    station, engine = delivering(target), database.engine_of(str(target.url))
+    with engine.begin() as on:
+        on.exec_driver_sql("CREATE TABLE shops (id INTEGER PRIMARY KEY)")
+        on.exec_driver_sql(
+            "CREATE TRIGGER known BEFORE INSERT ON t WHEN NEW.n = 3 AND NOT EXISTS (SELECT 1 FROM shops) "
+            "BEGIN SELECT RAISE(ABORT, 'unknown shop'); END"
+        )
+    push(db, target, RowChunk("c", ["n"], [[n] for n in range(4)]))
+    late = station.queue(db).reserve()
+    assert late is not None
+    clock.advance(minutes(11))
+    killed = station.queue(db).reserve()
+    assert killed is not None
+    station.settlement(killed.message, 9)  # and it dies before its turn ends
+    clock.advance(minutes(11))
+    work_off(db, station)
+    assert inserted(target) == [0, 1, 2]
+    with engine.begin() as on:
+        on.exec_driver_sql("INSERT INTO shops VALUES (1)")
+    with pytest.raises(LeaseLost):
+        settle(db, station, late)
+    assert inserted(target) == [0, 1, 2]
+    db.queue(target.batches).redrive()
+    work_off(db, station)
+    assert inserted(target) == [0, 1, 2, 3]
+
+
 def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
     db: duerow.Database, lake: TableSink, target: TableSink
 ) -> None:
@@ -227,7 +290,37 @@ def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
         db.queue(sink.batches).purge(sink.batches)
 
 
+def test_an_error_of_a_tables_database_does_not_show_the_rows(target: TableSink) -> None:
+    with sa.create_engine(str(target.url).removeprefix("jdbc:")).begin() as on:
+        on.exec_driver_sql("CREATE TRIGGER broken BEFORE INSERT ON t BEGIN SELECT no_such_function(1); END")
+    with pytest.raises(sa.exc.OperationalError) as error:
+        database.insert_once(target, RowChunk("c", ["n", "day"], [[77, "2026-01-02"]]))
+    assert "no_such_function" in str(error.value)
+    assert "77" not in str(error.value)
+
+
 # Sources.
+
+
+@pytest.mark.parametrize("values", [[1, 2, 2, 3], [2, 2, 2, 3]])
+def test_a_table_whose_column_repeats_a_value_is_not_read_past_it(tmp_path: Path, values: list[int]) -> None:
+    url = f"sqlite:///{tmp_path}/shop.db"
+    with sa.create_engine(url).begin() as on:
+        on.exec_driver_sql("CREATE TABLE t (n INTEGER)")
+        on.exec_driver_sql("INSERT INTO t VALUES " + ", ".join(f"({n})" for n in values))
+    source = Portions("in", to="rows", format="jdbc", url=url, table="t", column="n", rows=2)
+    with pytest.raises(InvalidOutcome, match="source 'in': several rows of the table t have the n 2"):
+        source.turn(message({"after": None}), None)
+
+
+def test_a_csv_row_that_is_longer_than_the_header_is_named_and_empty_lines_of_json_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n,name\n1,a\n2,b,c\n")
+    (tmp_path / "a.json").write_text('{"n": 1}\n\n{"n": 2}\n \n')
+    with pytest.raises(InvalidOutcome, match=r"row 2 of a\.csv has more values than the header has names"):
+        Portions("in", to="rows", format="csv", path=tmp_path).turn(message({"file": "a.csv"}), None)
+    ended = Portions("in", to="rows", format="json", path=tmp_path).turn(message({"file": "a.json"}), None)
+    assert isinstance(ended, Commit)
+    assert len(ended.then) == 2
 
 
 def test_a_portion_whose_reader_dies_or_wakes_up_late_is_pushed_once(
@@ -319,7 +412,18 @@ def test_passwords_of_tables_are_not_shown() -> None:
     stations = [
         TableSink("a", format="jdbc", url="postgresql://u:secret@h/d", table="t"),
         TableSink("a", format="delta", path="s3://b/t", options={"key": "secret"}),
+        TableSink("a", format="parquet", path="s3://key:secret@b/t"),
+        TableSource("a", to="b", format="csv", path="s3://key:secret/with+slash@b/t"),
         TableSource("a", to="b", format="jdbc", url="postgresql://u:secret@h/d", table="t", column="id"),
     ]
     for station in stations:
         assert "secret" not in f"{station!r} {station} {station.node()}"
+    assert stations[2].node().note.startswith("parquet s3://***@b/t, ")
+    with pytest.raises(ConfigurationError) as error:
+        Folder("odd://key:secret/with+slash@b/t")
+    assert "odd://***@b/t" in str(error.value)
+    assert "secret" not in str(error.value)
+    with pytest.raises(ConfigurationError, match="cannot be read as a URL of SQLAlchemy") as error:
+        database.engine_of("jdbc:sqlserver://h:secret;databaseName=shop")
+    assert "secret" not in str(error.value)
+    assert error.value.__context__ is None

@@ -71,8 +71,12 @@ class Sender:
                 )
             is_here = opened.connections.place == self._here.connections.place
             hidden = self._here.encryption is not None and opened.encryption is None
-            self._crossing.check_target(opened.store.capabilities, is_here, hidden)
             self._opened = opened
+            try:
+                self._crossing.check_target(opened.store.capabilities, is_here, hidden)
+            except DuerowError:
+                await self.close()
+                raise
         return self._opened  # type: ignore[no-any-return]
 
     async def close(self) -> None:

@@ -50,8 +50,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         name: the name of the station and of its queue.
-        kind: relay, switch, fork, split, join, frame, sink, or crossing: messages wait there for another database.
-        kind: relay, switch, fork, split, join, frame, sink, table or source.
+        kind: relay, switch, fork, split, join, frame, sink, table, source, or crossing, where messages wait for another
+            database.
         ways: the queues that messages can go to from here, by the label of the way.
         function: the name of its function.
         rate: at most this many messages in this many seconds; None: no limit.

@@ -14,7 +14,7 @@ from duerow.pipeline.graph import Graph
 from duerow.pipeline.host import check_face
 from duerow.pipeline.join import Join
 from duerow.pipeline.stations import Fork, Split, Station, check_name
-from duerow.pipeline.table import TableSource
+from duerow.pipeline.table import TableSource, check_compaction
 from duerow.store import Capabilities
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Pipeline:
         _check_targets(self)
         _check_reached(self)
         _check_ways_out(self)
+        check_compaction(self.stations)
 
     def __str__(self) -> str:
         return f"pipeline {self.name!r}"

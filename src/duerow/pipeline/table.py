@@ -7,6 +7,7 @@ name until the table has it. A position in a source is a message, too: one trans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import timedelta
@@ -101,7 +102,7 @@ class TableSink(Frame):
     _: KW_ONLY
     rowwise: bool = field(init=False, default=False)
     format: str
-    path: str | Path | None = None
+    path: str | Path | None = field(default=None, repr=False)
     url: str | None = field(default=None, repr=False)
     table: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -144,7 +145,7 @@ class TableSink(Frame):
 
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
-        into = " ".join(str(one) for one in (self.format, self.table or self.path) if one)
+        into = " ".join(str(one) for one in (self.format, self.table or without_user(self.path or "")) if one)
         return msgspec.structs.replace(super().node(), kind="table", note=f"{into}, batches of {self.batch}")
 
 
@@ -207,7 +208,7 @@ class TableSource(OneWay):
     to: str
     _: KW_ONLY
     format: str
-    path: str | Path | None = None
+    path: str | Path | None = field(default=None, repr=False)
     url: str | None = field(default=None, repr=False)
     table: str | None = None
     column: str | None = None
@@ -236,7 +237,9 @@ class TableSource(OneWay):
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
         return msgspec.structs.replace(
-            super().node(), kind="source", note=f"{self.format} {self.table or self.path}, {self.rows} rows at once"
+            super().node(),
+            kind="source",
+            note=f"{self.format} {self.table or without_user(self.path or '')}, {self.rows} rows at once",
         )
 
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -254,6 +257,23 @@ def _check_given(station: Station, needed: Mapping[str, tuple[str, ...]], also: 
 
 
 _TAKEN: Final = frozenset({"path", "url", "table", "column", "options", "compact"})
+
+
+def without_user(path: str | Path) -> str:
+    """Return a path or URL without the user and password in it."""
+    return re.sub(r"^([^:/]+://)[^@]*@", r"\1***@", str(path))
+
+
+def check_compaction(stations: Sequence[Station]) -> None:
+    """Raise ConfigurationError if two stations would merge files of the same table."""
+    merging: dict[str, TableSink] = {}
+    for station in stations:
+        if isinstance(station, TableSink) and station.compact is not None:
+            other, path = merging.setdefault(str(station.path), station), without_user(str(station.path))
+            if other is not station:
+                raise ConfigurationError(
+                    f"{other} and {station} would both merge files of {path}; pass compact= to one of them"
+                )
 
 
 def absolute(path: str | Path | None) -> str | None:

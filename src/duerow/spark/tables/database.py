@@ -7,14 +7,15 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import entry_points
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NoSuchTableError, StatementError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchTableError, StatementError
 
-from duerow.errors import ConfigurationError, DuerowError
+from duerow.errors import ConfigurationError, DuerowError, InvalidOutcome, shown
 from duerow.pipeline.table import TableSink, TableSource
 from duerow.spark.tables.write import RowChunk
 
@@ -24,16 +25,33 @@ if TYPE_CHECKING:
 LEDGER: Final = "duerow_batches"
 """The table that records the names of the chunks that are there, beside the tables that they went to."""
 
+DIVIDED: Final = "/"
+"""What ends the second name that is recorded of a chunk whose halves are inserted in its place."""
+
 
 class RowsRefused(DuerowError):
-    """A table refused rows because of what they hold."""
+    """A table refuses rows because of what they hold, or has refused them before."""
 
 
 @lru_cache(maxsize=8)
 def engine_of(url: str) -> Engine:
-    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own."""
+    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own.
+
+    Its errors do not show the values of rows: they are kept with messages, whose payloads may be encrypted.
+
+    Raises:
+        ConfigurationError: SQLAlchemy does not understand the URL.
+    """
     scheme, _, rest = url.removeprefix("jdbc:").partition("://")
-    return sa.create_engine(f"{_driver(scheme)}://{rest}", pool_pre_ping=True)
+    try:
+        read = sa.make_url(f"{_driver(scheme)}://{rest}")
+    except (ArgumentError, ValueError):  # which may show the password
+        read = None
+    if read is None:
+        raise ConfigurationError(
+            "the url of a table cannot be read as a URL of SQLAlchemy; write for example postgresql://user@host/base"
+        )
+    return sa.create_engine(read, pool_pre_ping=True, hide_parameters=True)
 
 
 def _driver(scheme: str) -> str:
@@ -68,13 +86,13 @@ def insert_once(sink: TableSink, chunk: RowChunk) -> None:
     """Insert rows, and record the name of their chunk in the same transaction; do nothing if it is recorded.
 
     Raises:
-        RowsRefused: the table refuses the rows; nothing was inserted.
+        RowsRefused: the table refuses the rows, or they were divided before; nothing was inserted.
     """
     engine = engine_of(str(sink.url))
     ledger = _ledger(engine)
     try:
         with engine.begin() as on:
-            if _has(on, ledger, chunk.name):
+            if _is_there(on, ledger, sink, chunk):
                 return
             on.execute(ledger.insert().values(name=chunk.name))
             table = table_of(sink, on)
@@ -82,12 +100,37 @@ def insert_once(sink: TableSink, chunk: RowChunk) -> None:
             on.execute(table.insert(), values)
     except (IntegrityError, DataError, StatementError, msgspec.ValidationError) as error:
         with engine.connect() as on:
-            if _has(on, ledger, chunk.name):  # another process was faster
+            if _is_there(on, ledger, sink, chunk):  # another process was faster
                 return
         if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError | DataError):
             raise
         why = getattr(error, "orig", None) or error
         raise RowsRefused(f"{sink}: the table {sink.table} refuses a row: {str(why).strip()}") from error
+
+
+def divide_once(sink: TableSink, chunk: RowChunk) -> bool:
+    """Record that the halves of a chunk are inserted in its place; return False if it is there as a whole.
+
+    Otherwise a late delivery could insert the whole beside its halves, if the table takes the rows by then.
+    """
+    engine = engine_of(str(sink.url))
+    ledger, names = _ledger(engine), (chunk.name, f"{chunk.name}{DIVIDED}")
+    try:
+        with engine.begin() as on:
+            on.execute(ledger.insert(), [{"name": name} for name in names])
+    except IntegrityError:
+        with engine.connect() as on:
+            return _has(on, ledger, names[1])
+    return True
+
+
+def _is_there(on: Connection, ledger: sa.Table, sink: TableSink, chunk: RowChunk) -> bool:
+    """Return whether the rows of a chunk are in the table; raise RowsRefused if it was divided."""
+    if not _has(on, ledger, chunk.name):
+        return False
+    if _has(on, ledger, f"{chunk.name}{DIVIDED}"):
+        raise RowsRefused(f"{sink}: the table {sink.table} has refused a row of these before")
+    return True
 
 
 def _has(on: Connection, ledger: sa.Table, name: str) -> bool:
@@ -147,13 +190,24 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
     Args:
         source: the station.
         after: the last value of that column, as JSON carries it; None: from the beginning.
+
+    Raises:
+        ConfigurationError: there is no such table or column.
+        InvalidOutcome: several rows have the same value, so that some of them would be missed.
     """
     with engine_of(str(source.url)).connect() as on:
         table = table_of(source, on)
         column = table.columns.get(str(source.column))
         if column is None:
             raise ConfigurationError(f"{source}: the table {source.table} has no column {source.column!r}")
-        query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows)
+        query = sa.select(table).where(column.is_not(None)).order_by(column).limit(source.rows + 1)
         if after is not None:
             query = query.where(column > _value(column, after))
-        return [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]
+        rows = [{str(name): value for name, value in row.items()} for row in on.execute(query).mappings()]
+    for row, following in pairwise(rows):
+        if row[column.name] == (value := following[column.name]):
+            raise InvalidOutcome(
+                f"{source}: several rows of the table {source.table} have the {source.column} {shown(value, 200)}; "
+                "name a column without repeated values, since reading goes on after the last one"
+            )
+    return rows[: source.rows]

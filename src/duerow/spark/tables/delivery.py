@@ -57,6 +57,8 @@ def _insert(sink: TableSink, chunk: RowChunk) -> Settlement:
     except database.RowsRefused as refused:
         if len(chunk.rows) == 1:
             return Bury(refused)
+        if not database.divide_once(sink, chunk):
+            return DONE
         return Commit(then=tuple(_draft(sink, half) for half in chunk.halves()))
     return DONE
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from duerow.errors import ConfigurationError
+from duerow.pipeline.table import without_user
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
@@ -40,7 +41,10 @@ class Folder:
             else:
                 self.files, self._root = fs.LocalFileSystem(), path
         except Exception as error:  # PyArrow raises many kinds
-            raise ConfigurationError(f"PyArrow cannot open the folder {path}: {error}") from error
+            shown = without_user(path)
+            raise ConfigurationError(
+                f"PyArrow cannot open the folder {shown}: {str(error).replace(path, shown)}"
+            ) from None
 
     def inside(self, name: str) -> str:
         """Return the full name of a file inside, as this file system knows it."""
@@ -67,7 +71,7 @@ class Folder:
         """Return the bytes of a file."""
         size: int | None = self.files.get_file_info(self.inside(name)).size
         if size is None:
-            raise FileNotFoundError(self.url(name))
+            raise FileNotFoundError(without_user(self.url(name)))
         return size
 
     def read(self, name: str) -> bytes:

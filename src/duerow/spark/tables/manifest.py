@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from duerow.errors import ConfigurationError
+from duerow.pipeline.table import without_user
 from duerow.spark.tables.folder import Folder
 
 ENTRIES: Final = "_duerow"
@@ -99,7 +100,7 @@ class Manifest:
         while (names := self.names()) != before:
             with suppress(FileNotFoundError):  # it was replaced meanwhile, and the next list tells
                 found |= self._read([name for name in names if name not in found])
-            before = names
+                before = names
         entries = [found[name] for name in names]
         replaced = {name for entry in entries for name in entry.replaces}
         return [entry for entry in entries if entry.name not in replaced]
@@ -113,17 +114,30 @@ class Manifest:
         """Return the data files of the table; raise ConfigurationError if it is none."""
         entries = self.entries()
         if not entries:
-            raise ConfigurationError(f"{self._folder.path} is not a table that a TableSink has written to")
+            raise ConfigurationError(
+                f"{without_user(self._folder.path)} is not a table that a TableSink has written to"
+            )
         return [file for entry in entries for file in entry.files]
 
     def add(self, entry: TableEntry) -> None:
-        """Write an entry, and delete what it replaces; any number of times, from any process."""
+        """Write an entry, and delete what it replaces; any number of times, from any process.
+
+        Nothing is written if another compaction has replaced some of the same batches: that of another station, or a
+        later one.
+        """
+        if entry.replaces and self._is_late(entry):
+            return
         self._folder.put(_place(entry.name), _encode(msgspec.structs.replace(entry, delete=[])))
         present = set(self.names()) if entry.replaces else set()
         for name in present.intersection(entry.replaces):
             self._folder.delete(_place(name))
         for path in entry.delete:
             self._folder.delete(path)
+
+    def _is_late(self, entry: TableEntry) -> bool:
+        """Return whether an entry that is not among those that one replaces stands for some of the same batches."""
+        mine = {entry.name, *entry.replaces}
+        return any(one.name not in mine and not mine.isdisjoint(one.replaces) for one in self.entries())
 
 
 def _place(name: str) -> str:

@@ -88,6 +88,8 @@ class Portions(TableSource):
         return Commit(then=(*then, go_on))
 
     def _draft(self, row: Row, which: str) -> Draft:
+        if None in row:  # where the csv module puts what is too much
+            raise InvalidOutcome(f"{self}: {which} has more values than the header has names")
         try:
             values = {name: jsonable(value) for name, value in row.items()}
             key = None if self.key is None else check_key(str(row[self.key]))
@@ -120,7 +122,7 @@ def rows_of(path: str, file: str, format: str, first: int, count: int) -> list[R
         return _parquet(Folder(path), file, first, count)
     lines = _text(path, file)
     if format == "json":
-        return [_object(line) for line in islice(lines, first, first + count)]
+        return [_object(line) for line in islice(filter(str.strip, lines), first, first + count)]
     return list(islice(csv.DictReader(lines, strict=True), first, first + count))
 
 
