@@ -156,6 +156,8 @@ class WorkerSteps:
         for key, attempt in asked.items():
             look, now = self._run.looks(attempt), self._database.host_time()
             found = offload.off(partial(answer, attempt, look, worker, now))
+            if look is not None and self._run.looks(attempt) is not look:
+                continue  # it has just ended, so that may be where another handler is
             stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
             self._database.expiring.add(name)
 
