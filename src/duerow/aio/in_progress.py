@@ -79,9 +79,9 @@ class InProgress(Edits[P]):
     async def stack(self, id: int, *, wait: timedelta = timedelta(seconds=5)) -> Stack:
         """Ask the worker that handles a message where the handler is in its code, and return the answer.
 
-        The worker answers within a second or two, once a handler of its has run for a second. Workers of this version
-        answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do not. The
-        answer is kept for an hour, for `last_stack`.
+        The worker answers within a second or two, once one of its handlers has run for a second. Workers of this
+        version answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do
+        not. The answer is kept for an hour, for `last_stack`.
 
         Args:
             id: the message's id.
