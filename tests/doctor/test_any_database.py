@@ -83,6 +83,14 @@ def test_dead_letters_wait_for_people_and_are_no_trouble(database: duerow.Databa
     assert examine(database, patience=AT_ONCE) == []
 
 
+@pytest.mark.parametrize("suffix", ["progress", "results", "stack"])
+def test_what_is_kept_beside_a_queue_needs_no_worker(database: duerow.Database, suffix: str):
+    database.queue(f"mail/{suffix}").push("expired")
+    assert codes(examine(database, patience=AT_ONCE)) == {"no-consumer"}  # a queue of somebody's own
+    database.queue("mail").declare()
+    assert examine(database, patience=AT_ONCE) == []
+
+
 def test_a_queue_that_was_left_paused_is_found(database: duerow.Database):
     queue = database.queue("mail")
     queue.push("hello")

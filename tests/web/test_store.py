@@ -11,6 +11,7 @@ import pytest
 
 from duerow import Draft, aio
 from duerow.message import Pushed
+from duerow.queue.limits import LIMITS
 from duerow.queue.recurrence import Recurrence
 from duerow.queue.schedule import ScheduleDefinition
 from duerow.reservation import Receipt
@@ -139,6 +140,37 @@ async def test_each_account_may_what_its_role_says_and_with_its_own_queues_alone
             response = await ask(client, who, name, call)
             assert response.status_code == 403, (who, name)
             assert response.headers["content-type"] == "application/problem+json"
+
+
+async def test_the_limits_of_a_queue_are_set_by_its_operators_and_read_by_all_who_see_it(
+    memory: aio.Database, accounts: Accounts, opened: Opened
+) -> None:
+    client = opened(memory, users=accounts, redact=lambda queue, payload: "***")
+
+    async def status(who: str, name: str, call: Any) -> int:
+        return (await ask(client, who, name, call)).status_code
+
+    def setting(*keys: str | None) -> calls.PushCall:
+        return calls.PushCall([entry(LIMITS, key=key, payload='{"concurrency":2}') for key in keys], "replace")
+
+    for who, expected in {"viewer": 403, "worker": 403, "operator": 200}.items():
+        assert await status(who, "messages.push", setting("orders")) == expected
+    assert (await memory.queue("orders").limits()).concurrency == 2
+    for keys in (("orders", "salaries"), (None,), (LIMITS,)):
+        assert await status("operator", "messages.push", setting(*keys)) == 403
+    assert await status("all", "messages.push", setting(None)) == 403
+    for who in ("viewer", "worker", "operator"):
+        assert await status(who, "messages.find", calls.FindCall(Query(LIMITS, keys=("orders",)))) == 200
+        for query in (Query(LIMITS, keys=("orders", "salaries")), Query(LIMITS), Query(LIMITS, keys=())):
+            assert await status(who, "messages.find", calls.FindCall(query)) == 403
+        assert await status(who, "operations.remove", calls.RemoveCall(LIMITS, [], ["salaries"], True)) == 403
+        assert await status(who, "operations.remove", calls.RemoveCall(LIMITS, [1], ["orders"], True)) == 403
+    assert await status("worker", "operations.remove", calls.RemoveCall(LIMITS, [], ["orders"], True)) == 403
+    assert await status("operator", "operations.remove", calls.RemoveCall(LIMITS, [], ["orders"], True)) == 200
+    assert (await memory.queue("orders").limits()).concurrency is None
+    audit = await client.get("/api/v1/audit", headers={"Authorization": f"Bearer {TOKENS['all']}"})
+    said = [(one["action"], one["by"], one["queue"]) for one in audit.json()["entries"]]
+    assert said == [("limit", "operator", "orders")] * 2
 
 
 async def test_lists_have_only_what_may_be_seen(memory: aio.Database, accounts: Accounts, opened: Opened) -> None:

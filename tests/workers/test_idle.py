@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from duerow import Message, Retry
 from duerow.testing.worker_harness import Workshop, eventually
+from duerow.worker import maintenance
 
 NEVER = timedelta(hours=1)
 
@@ -32,6 +34,27 @@ def test_a_push_wakes_it(shop: Workshop, terms: dict[str, int]) -> None:
     running.stop()
     running.join()
     assert seen == list(range(20))
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_it_keeps_no_more_threads_or_tasks_than_an_operator_allows(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr(maintenance, "PRESENT", 0.0)
+    monkeypatch.setattr(maintenance, "LOOK", 0.05)
+    seen: list[str] = []
+
+    async def handle(message: Message) -> None:
+        seen.append(message.payload)
+
+    running: Any = shop.start(handle, poll=NEVER, concurrency=1, batch=batch)
+    for wanted in (4, 1):
+        shop.queue.limit(concurrency=wanted)
+        eventually(lambda wanted=wanted: running.worker._run and len(running.worker._run.slots) == wanted)
+    shop.queue.push("after")
+    eventually(lambda: seen == ["after"])
+    running.stop()
+    running.join()
 
 
 @pytest.mark.parametrize("batch", [1, 10])

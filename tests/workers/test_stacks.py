@@ -14,7 +14,7 @@ import pytest
 import duerow
 from duerow import Message
 from duerow.encryption import Encryption
-from duerow.errors import NotInProgress
+from duerow.errors import InvalidMessage, NotInProgress
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import PATIENCE, Gate, Workshop, eventually
 from duerow.worker import cancellation
@@ -94,6 +94,51 @@ def test_what_a_task_awaits_is_followed_into_other_tasks_and_threads(shop: Works
     assert "block" in found
 
 
+class Anything:
+    """An object that can be awaited, and has every attribute."""
+
+    def __init__(self, awaited: Any = None) -> None:
+        self.awaited = awaited
+
+    def __getattr__(self, name: str) -> Anything:
+        return Anything()
+
+    def __await__(self) -> Anything:
+        return self
+
+    def __iter__(self) -> Anything:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.awaited)
+
+
+@pytest.mark.parametrize("face", ["async"], indirect=True)
+def test_what_is_no_coroutine_is_not_followed(shop: Workshop, gate: Gate) -> None:
+    async def handle(message: Message) -> None:
+        await Anything(gate.passed().__await__())
+
+    assert functions(shop, handle) == ["handle"]
+
+
+def test_a_question_that_nobody_answers_is_taken_back(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, asked = shop.queue, shop.db.queue("mail/stack")
+    pushed = queue.push("ends")
+    taken = queue.reserve()
+    assert taken is not None
+    check = queue._check_in_progress
+    checks = iter([check, lambda id: (taken.commit(), check(id))])
+    monkeypatch.setattr(queue, "_check_in_progress", lambda id: next(checks)(id))
+    with pytest.raises(InvalidMessage, match="no message"):
+        queue.stack(pushed.id)
+    assert asked.count() == 0
+
+
+def test_an_answer_that_this_version_does_not_know_is_none(shop: Workshop) -> None:
+    shop.db.queue("mail/stack").push({"odd": 1}, key="7", delay=timedelta(hours=1))
+    assert shop.queue.last_stack(7) is None
+
+
 @pytest.mark.parametrize("face", ["sync"], indirect=True)
 def test_a_handler_that_runs_an_event_loop_is_followed_into_it(
     shop: Workshop, gate: Gate, monkeypatch: pytest.MonkeyPatch
@@ -126,7 +171,12 @@ def test_why_there_are_no_frames_is_said() -> None:
         raise TimeoutError
 
     assert answer(attempt, None, "w", AT).note == NOT_BEGUN
+
+    def broken() -> list[StackFrame]:
+        raise KeyError("a local variable")
+
     assert answer(attempt, silent, "w", AT).note == SILENT
+    assert answer(attempt, broken, "w", AT).note == "its worker could not look: KeyError"
     assert answer(attempt, tuple, "w", AT).note == NOT_PYTHON
     told = answer(attempt, lambda: [StackFrame("shop.py", 7, "send")], "w", AT)
     assert (told.attempt, told.note, told.frames[0].shown) == (2, None, 'File "shop.py", line 7, in send')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Any, Final
@@ -13,7 +14,7 @@ from duerow.aio.edits import Edits
 from duerow.aio.handle import P
 from duerow.aio.own_messages import OwnMessages
 from duerow.conditions.model import Condition, every
-from duerow.errors import InvalidMessage, NotInProgress, TimedOut
+from duerow.errors import DuerowError, InvalidMessage, NotInProgress, TimedOut
 from duerow.message import LIVE, check_queue_name, check_span
 from duerow.queue import edits, mapping
 from duerow.queue.edits import Changed
@@ -78,9 +79,9 @@ class InProgress(Edits[P]):
     async def stack(self, id: int, *, wait: timedelta = timedelta(seconds=5)) -> Stack:
         """Ask the worker that handles a message where the handler is in its code, and return the answer.
 
-        The worker answers within a second or two, once a handler of its has run for a second. Workers of this version
-        answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do not. The
-        answer is kept for an hour, for `last_stack`.
+        The worker answers within a second or two, once one of its handlers has run for a second. Workers of this
+        version answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do
+        not. The answer is kept for an hour, for `last_stack`.
 
         Args:
             id: the message's id.
@@ -97,15 +98,19 @@ class InProgress(Edits[P]):
         stored = OwnMessages(self.database, check_queue_name(self.name + STACK), mapping.message)
         key = str(id)
         await stored.push([stored.entry(key, None, self.database.host_time() + ASKED)], "replace")
-        while (found := stack_of((await stored.read([key])).get(key))) is None:
-            await self._check_in_progress(id)
-            if monotonic() >= until:
+        try:
+            while (found := stack_of((await stored.read([key])).get(key))) is None:
+                await self._check_in_progress(id)
+                if monotonic() >= until:
+                    raise TimedOut(
+                        f"message {id}: its consumer did not say in {wait} where its handler is; a worker does, if it "
+                        "is of this version and reaches the database"
+                    )
+                await asyncio.sleep(LOOK)
+        except BaseException:
+            with suppress(DuerowError):  # the error before it is the one to be told
                 await stored.remove(key)
-                raise TimedOut(
-                    f"message {id}: its consumer did not say in {wait} where its handler is; a worker does, if it is "
-                    "of this version and reaches the database"
-                )
-            await asyncio.sleep(LOOK)
+            raise
         return found
 
     async def last_stack(self, id: int) -> Stack | None:

@@ -19,8 +19,14 @@ from duerow.queue.definition import readable
 from duerow.queue.stats import SEEN
 from duerow.reservation import Receipt
 from duerow.store import ALL_IDS, Committed, Consumer, Entry, Finding, Order, Query, Record, Store, Turn
+from duerow.tasks.outcome import RESULTS
+from duerow.worker.progress import PROGRESS
+from duerow.worker.stack import STACK
 
 Work = Generator[Any, Any, list[Finding]]
+
+BESIDE: Final = (PROGRESS, RESULTS, STACK)
+"""What the names of queues end with that nobody consumes."""
 
 QUEUE: Final = "duerow.doctor"
 """The queue in which the doctor pushes, hears of, claims and settles a message."""
@@ -162,8 +168,10 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
     letters = {one.dead_letter for one in definitions if one is not None}
     paused = {one.queue for one in said if one.paused}
     consumed = {queue for one in here for queue in one.queues}
-    for queue in (yield store.operations.queues):
-        if queue == QUEUE:
+    queues: list[str] = yield store.operations.queues
+    known = {*queues, *consumed, *(one.queue for one in said)}
+    for queue in queues:
+        if queue == QUEUE or _is_beside(queue, known):
             continue
         found += yield from _ended_leases(store, queue)
         if queue in letters or (queue in consumed and queue not in paused):
@@ -180,6 +188,11 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
             todo = f"Start a worker (duerow worker MODULE:NAME {queue}), unless programs pop from it"
             found.append(Finding("no-consumer", "warning", f"nobody consumes the queue, and {late}", queue, todo))
     return found
+
+
+def _is_beside(queue: str, known: set[str]) -> bool:
+    """Return whether duerow keeps a queue beside another one; its messages are due when they may be deleted."""
+    return any(queue.endswith(suffix) and queue.removesuffix(suffix) in known for suffix in BESIDE)
 
 
 def _ended_leases(store: Store, queue: str) -> Work:

@@ -48,6 +48,7 @@ class WorkerSteps:
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
         self._run, self._queue, self._database = run, queue, queue.database
         self._kept: dict[str, datetime] = {}
+        self._lacking: set[str] = set()
         self._mute = queue.locked_while_handled  # rows have no queue for questions beside them
 
     @property
@@ -155,17 +156,36 @@ class WorkerSteps:
         for key, attempt in asked.items():
             look, now = self._run.looks(attempt), self._database.host_time()
             found = offload.off(partial(answer, attempt, look, worker, now))
+            if look is not None and self._run.looks(attempt) is not look:
+                continue  # it has just ended, so that may be where another handler is
             stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
             self._database.expiring.add(name)
 
     def _read_limits(self, step: ReadLimits) -> RunLimits:
-        """Return the limits that operators have set."""
-        return self._queue.limits()
+        """Return the limits that operators have set; where it may not read them, those that it knows."""
+        try:
+            return self._queue.limits()
+        except StoreUnavailable:
+            raise
+        except DuerowError as error:
+            self._do_without("limits that operators set are not followed", error)
+            return self._run.limits
 
     def _keep_periods(self, step: KeepPeriods) -> None:
         """Keep what charts show of the last day, and remove what is older; rows of a user's own tables have none."""
-        if kept := keep_periods(self._database, self._run.queues, self._kept):
-            Queue(self._database, CHARTS).pop_many(2 * kept)
+        try:
+            if kept := keep_periods(self._database, self._run.queues, self._kept):
+                Queue(self._database, CHARTS).pop_many(2 * kept)
+        except StoreUnavailable:
+            raise
+        except DuerowError as error:
+            self._do_without("the charts of the last day are not kept", error)
+
+    def _do_without(self, what: str, error: DuerowError) -> None:
+        """Log once what cannot be done; messages are handled all the same."""
+        if what not in self._lacking:
+            self._lacking.add(what)
+            LOG.warning("%s: %s", what, error)
 
     def _present(self, step: Present) -> None:
         database, queue = self._database, self._queue

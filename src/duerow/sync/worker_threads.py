@@ -163,7 +163,9 @@ class Handlers:
                     return
                 attempts = self._carry_out(self._fetcher.next(1))
             if not attempts:
-                return
+                if self._run.over:
+                    return
+                continue
             taken = attempts if self._run.options.whole_batch else attempts[0]
             if ended := self._work_on(slot, taken):
                 self._carry_out(self._settler.settle(ended))

@@ -125,11 +125,12 @@ class Child:
     def frames(self) -> Sequence[StackFrame]:
         """Return the frames of its handler, for one caller at a time; TimeoutError: it does not answer."""
         self._asked += 1
+        questions = self._questions  # the thread that waits for the child forgets it when it has ended
         with suppress(EOFError, OSError):  # it has ended
-            if self._questions is not None:
-                self._questions.send(self._asked)
-                while self._questions.poll(PATIENCE):
-                    number, frames = self._questions.recv()
+            if questions is not None:
+                questions.send(self._asked)
+                while questions.poll(PATIENCE):
+                    number, frames = questions.recv()
                     if number == self._asked:  # else the answer to an earlier question, which came too late
                         return cast(Sequence[StackFrame], frames)
                 raise TimeoutError

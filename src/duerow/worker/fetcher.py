@@ -80,7 +80,10 @@ class Fetcher:
             yield HandOut(len(attempts))
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim up to `limit` messages, waiting until there is one; [] when the run is over."""
+        """Claim up to `limit` messages, waiting until there is one; [] when the run is over.
+
+        Also [] if each slot claims for itself and there are too many of them, so that the one that claims can end.
+        """
         while not self._run.over:
             if self._in_flight.apart:  # nothing else may start beside them
                 yield RoomWanted()
@@ -98,6 +101,8 @@ class Fetcher:
             if found:
                 self._interval.reset()
                 return found
+            if self._run.options.one_by_one and self._run.crowded:
+                break
         return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:

@@ -94,6 +94,8 @@ def answer(attempt: Attempt, look: Look | None, worker: str, now: datetime) -> S
             frames, note = look(), NOT_PYTHON
         except TimeoutError:
             note = SILENT
+        except Exception as error:  # it looks into objects of the user's, which may do anything
+            note = f"its worker could not look: {type(error).__name__}"
     return Stack(tuple(frames), attempt.message.attempts, worker, now, None if frames else note)
 
 
@@ -112,8 +114,11 @@ def payload_of(stack: Stack) -> Any:
 
 
 def stack_of(payload: Any) -> Stack | None:
-    """Return the stack that was written as a payload; None: the question has not been answered."""
-    return None if payload is None else msgspec.convert(payload, Stack)
+    """Return the stack that was written as a payload; None: it is a question, or nothing that this version knows."""
+    try:
+        return None if payload is None else msgspec.convert(payload, Stack)
+    except msgspec.ValidationError:
+        return None
 
 
 def of_thread(ident: int) -> list[StackFrame]:
@@ -155,8 +160,11 @@ def _awaited(task: asyncio.Task[Any]) -> Iterator[tuple[FrameType, int]]:
     frame: FrameType | None = None
     while awaited is not None:
         parts = [getattr(awaited, name, None) for name in ("cr_frame", "gi_frame", "ag_frame")]
-        frame = next(filter(None, parts), frame)
-        yield from ((one, one.f_lineno) for one in parts if one is not None)
+        its = next((one for one in parts if isinstance(one, FrameType)), None)
+        if its is None:  # no coroutine: an object that has any attribute could be followed for ever
+            break
+        frame = its
+        yield its, its.f_lineno
         inner = [getattr(awaited, name, None) for name in ("cr_await", "gi_yieldfrom", "ag_await")]
         awaited = next(filter(None, inner), None)
     waited = getattr(task, "_fut_waiter", None)

@@ -54,12 +54,11 @@ NEVER: Final = {
             "test_all_messages_that_meet_a_condition_are_transferred_and_counted_first",
         ),
     ),
-    "not yet: the API keeps the queues of duerow's own to itself, and limits are messages of one": (
+    "not yet: the API keeps the queues of duerow's own to itself, and charts are messages of one": (
         ConfigurationError,
         (
-            "test_a_worker_that_runs_follows_the_limits_that_an_operator_sets",
-            "test_limits_of_a_queue_are_set_read_replaced_and_taken_away",
-            "test_limits_that_cannot_be_are_refused_and_change_nothing",
+            "test_a_quarter_of_an_hour_is_kept_with_the_work_of_all_processes_and_what_was_ready",
+            "test_periods_are_kept_for_a_day_and_those_without_work_are_not_kept",
         ),
     ),
 }

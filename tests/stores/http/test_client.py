@@ -16,14 +16,16 @@ import uvicorn
 from typer.testing import CliRunner
 
 import duerow
-from duerow import Draft, aio
+from duerow import Draft, Worker, aio
 from duerow.cli.application import app
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, QueueDraining, StoreUnavailable
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.faces import Face
+from duerow.testing.worker_harness import eventually
 from duerow.web import Account, Accounts, application, digest
+from duerow.worker import maintenance
 from tests.stores.http.conftest import Houses
 
 WORKER = "duerow_of-the-worker"
@@ -117,6 +119,36 @@ def test_an_account_for_some_queues_has_those_alone(houses: Houses, memory_url: 
         ):
             with pytest.raises(ConfigurationError, match=r"does not allow .*: shop may not"):
                 forbidden()
+
+
+def test_a_worker_of_some_queues_follows_their_limits_and_goes_on_without_charts(
+    houses: Houses, memory_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("SETTLED_IN", "FIRST_CHARTED", "PRESENT"):
+        monkeypatch.setattr(maintenance, name, 0.0)
+    clock = MovableClock()
+
+    async def opening() -> aio.Database:
+        return await aio.connect(memory_url, clock=clock)
+
+    accounts = Accounts({"shop": Account({"orders*": "worker"}, None, {"t": digest(WORKER)})})
+    url = houses.open(opening, WORKER, users=accounts)
+    with duerow.connect(memory_url, clock=clock) as near, duerow.connect(url) as far:
+        near.queue("orders").limit(concurrency=3)
+        near.queue("orders").push("counted")
+        near.queue("orders").commit_many(near.queue("orders").reserve_many(1))
+        near.write_counts()
+        clock.advance(hours(1))
+        worker = Worker(far.queue("orders"), print)
+        running = threading.Thread(target=lambda: worker.run(signals=False))
+        running.start()
+        eventually(lambda: "the charts of the last day are not kept" in caplog.text)
+        eventually(lambda: worker._run is not None and worker._run.limits.concurrency == 3)
+        near.queue("orders").push("after")
+        eventually(lambda: near.queue("orders").count() == 0)
+        worker.stop()
+        running.join()
+    assert caplog.text.count("are not kept") == 1
 
 
 def test_a_request_that_is_too_large_is_refused_here_and_there(face: Face, houses: Houses, memory_url: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -16,10 +16,12 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from duerow import Draft, Elsewhere, Relay, Sink, aio
 from duerow.aio.entity import EntityQueue
+from duerow.encryption import Encryption
 from duerow.entity import QueueState, queue_state
 from duerow.pipeline import Pipeline
 from duerow.web import Accounts
 from duerow.web.dashboard.live import Live, fresh_until
+from duerow.worker.stack import Stack, payload_of
 from tests.web.conftest import TOKEN, Opened, form_token, logged_in
 
 PATHS = ("/", "/dead", "/pipelines", "/schedules", "/workers", "/history", "/audit", "/jobs")
@@ -99,6 +101,20 @@ async def test_a_viewer_sees_only_its_queues_and_changes_only_those_that_it_oper
         assert refused.status_code == 403, path
     assert (await browser.post("/queues/orders/pause", data={"csrf_token": token})).status_code == 303
     assert not (await memory.queue("mail").stats()).paused
+
+
+async def test_a_page_without_the_key_of_a_progress_and_a_stack_says_so(tmp_path: Any, opened: Opened) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    encryption = Encryption([Encryption.new_key()])
+    async with await aio.connect(url, migrate=True, encryption=encryption) as sealed, await aio.connect(url) as plain:
+        pushed = await sealed.queue("mail").push("x")
+        key, told = str(pushed.id), Stack((), 0, "w1", datetime.now(UTC), "none")
+        await sealed.queue("mail/stack").push(payload_of(told), key=key, delay=timedelta(hours=1))
+        await sealed.queue("mail/progress").push({}, key=key, delay=timedelta(hours=1))
+        page = await opened(plain).get(f"/queues/mail/messages/{pushed.id}")
+        assert page.status_code == 200
+        assert page.text.count("This dashboard does not have the key") == 3  # and the payload's
+        assert "<h2>Stack</h2>" in page.text
 
 
 async def test_nothing_can_be_changed_through_a_window_that_is_read_only(memory: aio.Database, opened: Opened) -> None:

@@ -81,9 +81,9 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             folder or Path(temporary),
         )
-        run.setting.access.check()
         if options.full_disk and not run.setting.access.is_file:
-            raise ConfigurationError("only the disk of a file can be full; give the server a small one, and restart it")
+            raise ConfigurationError("a full disk is for SQLite: the disk of a server cannot be filled from here")
+        run.setting.access.check()
         if not shared:
             tables.check_is_free(run.setting)
         tables.create(run.setting)

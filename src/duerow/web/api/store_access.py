@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.pipeline.graph import read_graph
+from duerow.queue.limits import LIMITS
 from duerow.queue.schedule import queue_of
 from duerow.reservation import Receipt
 from duerow.store import (
@@ -60,6 +61,28 @@ class StoreAccess:
                     raise Refusal(
                         403, "redacted", f"payloads are redacted here: only a worker of queue {queue!r} reads messages"
                     )
+
+    # Limits of a queue are messages of a queue of duerow's own: who may read or change them depends on their keys.
+
+    def check_pushes(self, entries: Sequence[Entry]) -> list[str]:
+        """Raise Refusal unless the viewer may push these messages; return the queues whose limits they are."""
+        limited = _limited(LIMITS, [one.key for one in entries if one.queue == LIMITS])
+        self.check("operate", *limited)
+        self.check("push", *(one.queue for one in entries if one.queue != LIMITS))
+        return limited
+
+    def check_find(self, query: Query) -> None:
+        """Raise Refusal unless the viewer may see the messages that a query finds."""
+        if limited := _limited(query.queue, query.keys):
+            self.check("view", *limited)
+        else:
+            self.check_reads(query.queue)
+
+    def check_remove(self, queue: str, ids: Sequence[int], keys: Sequence[str]) -> list[str]:
+        """Raise Refusal unless the viewer may remove these messages; return the queues that this changes."""
+        changed = [] if ids else _limited(queue, keys)
+        self.check("operate", *(changed or [queue]))
+        return changed or [queue]
 
     def check_works(self) -> None:
         """Raise Refusal unless the viewer does more than look."""
@@ -184,6 +207,16 @@ class StoreAccess:
     def sees_pipeline(self, stored: StoredPipeline) -> bool:
         """Return whether the viewer may see all queues of a pipeline."""
         return all(self.sees(queue) for queue in _queues_of(stored))
+
+
+def _limited(queue: str, keys: Sequence[str | None] | None) -> list[str]:
+    """Return the queues whose limits are the messages with these keys; nothing for messages of another queue.
+
+    A message without a key limits no queue, and stands for the queue that it is in, which nobody may change.
+    """
+    if queue != LIMITS or not keys:
+        return []
+    return list(dict.fromkeys(LIMITS if key is None else key for key in keys))
 
 
 def _queues_of(stored: StoredPipeline) -> Sequence[str | None]:

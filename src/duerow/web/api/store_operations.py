@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from duerow.errors import LeaseLost
+from duerow.queue.limits import LIMITS
 from duerow.queue.schedule import queue_of
 from duerow.store import Refused
 from duerow.store.wire import calls
@@ -30,11 +31,12 @@ async def _run(access: StoreAccess, name: str, call: Any, **others: Any) -> Any:
 
 
 async def _push(access: StoreAccess, call: calls.PushCall) -> Any:
-    access.check("push", *(entry.queue for entry in call.entries))
+    for limited in access.check_pushes(call.entries):
+        await access.web.record(access.viewer, "limit", limited)
     if call.once is not None:
         access.check("push", None)  # a name of all queues
     if access.viewer.means != "token":
-        for queue in dict.fromkeys(entry.queue for entry in call.entries):
+        for queue in dict.fromkeys(entry.queue for entry in call.entries if entry.queue != LIMITS):
             keys = [entry.key for entry in call.entries if entry.queue == queue]
             await access.web.record(access.viewer, "push", queue, count=len(keys), keys=keys[:20])
     return await _run(access, "messages.push", call)
@@ -74,7 +76,7 @@ def _check_places(receipts: Any, queues: Any) -> None:
 
 
 async def _find(access: StoreAccess, call: calls.FindCall) -> Any:
-    access.check_reads(call.query.queue)
+    access.check_find(call.query)
     query = replace(call.query, locked=False)  # a lock would end with this request
     return await _run(access, "messages.find", call, query=query)
 
@@ -135,9 +137,13 @@ async def _change(access: StoreAccess, call: calls.ChangeCall) -> Any:
 
 
 async def _remove(access: StoreAccess, call: calls.RemoveCall) -> Any:
-    access.check("operate", call.queue)
-    chosen = {"ids": call.ids[:20], "keys": call.keys[:20]}
-    await access.web.record(access.viewer, "remove", call.queue, count=len(call.ids) + len(call.keys), **chosen)
+    changed = access.check_remove(call.queue, call.ids, call.keys)
+    if call.queue == LIMITS:
+        for limited in changed:
+            await access.web.record(access.viewer, "limit", limited)
+    else:
+        chosen = {"ids": call.ids[:20], "keys": call.keys[:20]}
+        await access.web.record(access.viewer, "remove", call.queue, count=len(call.ids) + len(call.keys), **chosen)
     return await _run(access, "operations.remove", call)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow import lineage
-from duerow.errors import InvalidMessage
+from duerow.errors import InvalidMessage, KeyMissing
 from duerow.message import Message
 from duerow.payload import dead_letter_headers
 from duerow.payload.codec import SEALED
@@ -32,10 +32,16 @@ async def message(visit: Visit) -> Shown:
         raise NotFound(
             f"queue {name} has no message {id}, and its history does not know one; it may be done, moved or removed"
         )
-    reasons = []
-    progress = None if found is None else await visit.live.shared(("progress", name, id), lambda: handle.progress(id))
-    stack = None if found is None else await visit.live.shared(("stack", name, id), lambda: handle.last_stack(id))
+    reasons, progress, stack, locked = [], None, None, []
     if found is not None:
+        try:
+            progress = await visit.live.shared(("progress", name, id), lambda: handle.progress(id))
+        except KeyMissing:
+            locked.append("Progress")
+        try:
+            stack = await visit.live.shared(("stack", name, id), lambda: handle.last_stack(id))
+        except KeyMissing:
+            locked.append("Stack")
         with suppress(InvalidMessage):  # it has left in between
             reasons = await visit.live.shared(("why", name, id), lambda: handle.why(id))
     one: Message[Any] | Event[Any] = found if found is not None else turns[0]
@@ -55,6 +61,7 @@ async def message(visit: Visit) -> Shown:
             "turns": [visit.web.shown(turn) for turn in reversed(turns)],
             "reasons": visit.web.shown_reasons(reasons),
             "progress": progress,
+            "locked": locked,
             "stack": stack if found is not None and stack is not None and stack.attempt == found.attempts else None,
             "limit": handle.declared.limit,
             "keeps": handle.keeping is not None and handle.keeping.history is not None,
