@@ -160,7 +160,7 @@ async def measured(browser: httpx.AsyncClient, name: str, path: str, requests: i
 async def delays(address: str, url: str, changes: int) -> None:
     """Print how long after a push the open page of its queue changes: the median, the 95th percentile, the longest."""
     times = []
-    async with aio.connect(url) as db, httpx.AsyncClient(base_url=address, timeout=30) as browser:
+    async with await aio.connect(url) as db, httpx.AsyncClient(base_url=address, timeout=30) as browser:
         queue = db.queue("watched")
         await queue.push({"order": 0})
         async with browser.stream("GET", "/queues/watched", params={"live": "x"}) as stream:

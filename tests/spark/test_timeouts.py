@@ -93,7 +93,7 @@ def test_the_rest_of_a_chunk_goes_on_elsewhere_while_a_call_hangs(
                 eventually(lambda: there.queue("b").count() == 99)
         return message.attempts
 
-    station = Relay("a", function, to="b", timeout=minutes(5), lease=seconds(15))
+    station = Relay("a", function, to="b", timeout=minutes(5), lease=seconds(45))
 
     spark.run(Pipeline("p", [station], outputs=["b"]), url, session, **settings)
 
