@@ -16,6 +16,8 @@ from duerow.cli.options import (
     PREFIX,
     AsJson,
     Create,
+    MessageId,
+    MessageKey,
     Prefix,
     Schema,
     Url,
@@ -111,17 +113,14 @@ def _header(said: str) -> tuple[str, Scalar]:
 def show(
     url: Url,
     name: Name,
-    id: Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")
-    ] = None,
+    id: MessageId = None,
+    key: MessageKey = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a message in full: its payload and errors, why it is not running, and its finished turns."""
-    if (id is None) == (key is None):
-        raise ConfigurationError("give either ID or --key KEY")
+    _check_one(id, key)
     with connected(url, prefix, schema) as database:
         queue = queue_in(database, name)
         message = _found(queue, id, key)
@@ -146,18 +145,15 @@ def show(
 def stack(
     url: Url,
     name: Name,
-    id: Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")
-    ] = None,
+    id: MessageId = None,
+    key: MessageKey = None,
     wait: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Wait at most this long for the answer.")] = 5.0,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask the worker that handles a message where its handler is, and print the stack."""
-    if (id is None) == (key is None):
-        raise ConfigurationError("give either ID or --key KEY")
+    _check_one(id, key)
     with connected(url, prefix, schema) as database:
         queue = queue_in(database, name)
         message = _found(queue, id, key)
@@ -171,6 +167,11 @@ def stack(
     tell(f"attempt {told.attempt} of {told.worker}, at {told.at:%Y-%m-%d %H:%M:%S} UTC")
     for line in [frame.shown for frame in told.frames] or [str(told.note)]:
         tell(f"  {line}")
+
+
+def _check_one(id: int | None, key: str | None) -> None:
+    if (id is None) == (key is None):
+        raise ConfigurationError("give either ID or --key KEY")
 
 
 def _found(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any] | None:

@@ -13,6 +13,8 @@ from duerow.cli.options import (
     AsJson,
     Create,
     MaybeQueueName,
+    MessageId,
+    MessageKey,
     Prefix,
     QueueName,
     Schema,
@@ -34,10 +36,8 @@ Name = QueueName
 def why(
     url: Url,
     name: Name,
-    id: Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")] = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")
-    ] = None,
+    id: MessageId = None,
+    key: MessageKey = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,

@@ -37,6 +37,8 @@ QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's nam
 MaybeQueueName = Annotated[
     str | None, typer.Argument(metavar="QUEUE", help="Only this queue.", autocompletion=queue_names)
 ]
+MessageId = Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")]
+MessageKey = Annotated[str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")]
 Create = Annotated[bool, typer.Option("--create", help="Accept a queue that the database does not know yet.")]
 Until = Annotated[
     Literal["idle", "empty", "stopped"],
