@@ -38,7 +38,7 @@ from duerow.web.api.common import (
 from duerow.web.api.in_progress_models import ProgressOut, StackOut
 from duerow.web.api.models import moment, span
 from duerow.web.refusals import Refusal
-from duerow.web.security.viewer import Viewer
+from duerow.web.security.viewer import Right, Viewer
 from duerow.web.web import Web
 from duerow.where import as_condition, as_path
 
@@ -146,9 +146,7 @@ async def get(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Re
 @routes.get("/queues/{queue:path}/messages/{id}/why", response_model=list[models.ReasonOut])
 async def why(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return every reason why a message is not running."""
-    target = await allowed(web, viewer, "view", queue)
-    if await target.get(id) is None:
-        raise no_message(queue, id)
+    target = await _queue_with(web, viewer, "view", queue, id)
     return answer(web.shown_reasons(await target.why(id)))
 
 
@@ -210,18 +208,14 @@ async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Canc
 @routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=ProgressOut | None)
 async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return how far the handler of a message is, as it said last; null: it said nothing."""
-    target = await allowed(web, viewer, "view", queue)
-    if await target.get(id) is None:
-        raise no_message(queue, id)
+    target = await _queue_with(web, viewer, "view", queue, id)
     return answer(await target.progress(id))
 
 
 @routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut)
 async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Ask the worker that handles a message where its handler is in its code; wait up to five seconds."""
-    target = await allowed(web, viewer, "operate", queue)
-    if await target.get(id) is None:
-        raise no_message(queue, id)
+    target = await _queue_with(web, viewer, "operate", queue, id)
     await web.record(viewer, "stack", queue, ids=[id])
     return answer(await target.stack(id))
 
@@ -229,9 +223,7 @@ async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> 
 @routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut | None)
 async def last_stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
     """Return the stack that was last asked for; null: there was none in the last hour."""
-    target = await allowed(web, viewer, "view", queue)
-    if await target.get(id) is None:
-        raise no_message(queue, id)
+    target = await _queue_with(web, viewer, "view", queue, id)
     return answer(await target.last_stack(id))
 
 
@@ -244,6 +236,14 @@ async def transfer(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Tr
         )
     target = await _changeable(web, viewer, queue, "transfer", body, to=body.to)
     return _changed(body, await target.transfer(**_chosen(body), to=body.to, on_duplicate=body.on_duplicate))
+
+
+async def _queue_with(web: Web, viewer: Viewer, right: Right, queue: str, id: int) -> Queue[Any]:
+    """Return a queue to which the viewer has a right, and which has a message; otherwise raise Refusal."""
+    found = await allowed(web, viewer, right, queue)
+    if await found.get(id) is None:
+        raise no_message(queue, id)
+    return found
 
 
 async def _changeable(
