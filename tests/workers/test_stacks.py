@@ -15,6 +15,7 @@ import duerow
 from duerow import Message
 from duerow.encryption import Encryption
 from duerow.errors import InvalidMessage, NotInProgress
+from duerow.telemetry.process import Events, watch
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import PATIENCE, Gate, Workshop, eventually
 from duerow.worker import cancellation
@@ -79,6 +80,21 @@ def test_of_a_handler_that_blocks_its_loop_it_is_that_of_the_thread(shop: Worksh
         gate.block()
 
     assert functions(shop, handle)[:2] == ["handle", "block"]
+
+
+def test_it_begins_with_the_users_code_although_telemetry_is_around_the_handler(shop: Workshop, gate: Gate) -> None:
+    class Heard(Events):
+        """What an application listens with."""
+
+    async def handle(message: Message) -> None:
+        await gate.passed()
+
+    ends = [watch(Heard()), watch(Heard())]
+    try:
+        assert functions(shop, handle)[:2] == ["handle", "passed"]
+    finally:
+        for end in ends:
+            end()
 
 
 @pytest.mark.parametrize("face", ["async"], indirect=True)

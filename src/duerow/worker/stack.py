@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import thread as pool
 from datetime import datetime, timedelta
+from itertools import dropwhile
 from traceback import walk_stack
 from types import FrameType
 from typing import Any, Final
@@ -190,7 +191,8 @@ def _called(item: Any) -> Any:
 def _told(frames: Sequence[tuple[FrameType, int]]) -> list[StackFrame]:
     """Return frames, the outermost first, without those of the worker that called the handler."""
     callers = [place for place, (frame, _) in enumerate(frames) if _is_worker(frame)]
-    inner = frames[callers[-1] + 1 :] if callers else ()
+    called = frames[callers[-1] + 1 :] if callers else ()
+    inner = [*dropwhile(lambda call: _is_layer(call[0]), called)]
     return [
         StackFrame(storable(frame.f_code.co_filename), line or frame.f_code.co_firstlineno, frame.f_code.co_qualname)
         for frame, line in inner[-MOST:]
@@ -200,3 +202,8 @@ def _told(frames: Sequence[tuple[FrameType, int]]) -> list[StackFrame]:
 def _is_worker(frame: FrameType) -> bool:
     """Return whether this is where a worker, or its child process, calls a handler."""
     return frame.f_code.co_name == "_call_handler" and str(frame.f_globals.get("__name__")).startswith("duerow.")
+
+
+def _is_layer(frame: FrameType) -> bool:
+    """Return whether this is one of duerow's own layers around a handler: how middleware is called, or telemetry."""
+    return str(frame.f_globals.get("__name__")).startswith(("duerow.worker.middleware", "duerow.telemetry."))
