@@ -3,12 +3,16 @@
 import asyncio
 import subprocess
 import sys
+from contextlib import chdir, suppress
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import duerow
 from duerow import aio
-from duerow.errors import ConfigurationError, SchemaOutdated, StoreUnavailable
+from duerow.errors import ConfigurationError, DuerowError, SchemaOutdated, StoreUnavailable
 
 BLOCKING, AWAITED = duerow.connect, lambda *args, **named: asyncio.run(aio.connect(*args, **named))
 
@@ -146,6 +150,42 @@ def test_no_password_is_repeated_of_what_is_no_url() -> None:
         duerow.connect("postgresql:/app:s3cret@host/base")
     assert "s3cret" not in str(refused.value)
     assert "is not a URL" in str(refused.value)
+
+
+HOSTS = st.sampled_from(
+    ["127.0.0.1:1", "127.0.0.1:1,127.0.0.1:2", "", "[::1]:1", "[::1", "127.0.0.1:70000", "127.0.0.1:x"]
+)
+"""All that nobody listens at."""
+
+SCHEMES = st.sampled_from(["postgresql", "mysql", "mariadb", "mongodb", "memory", "http", "sqlite", "mongodb+srv"])
+
+ODD = st.text(max_size=3) | st.sampled_from(
+    ["%00", "%zz", "[", "]", "@", ":", "..", "\ud800", "\0", "é", "\uff11", "=="]
+)
+
+OPTIONS = st.sampled_from(["prefix", "port", "timeout", "connect_timeout", "sslmode", "driver", "w", "tls", "a"])
+
+QUERIES = st.lists(st.builds("{}={}".format, OPTIONS, ODD), max_size=2).map("&".join)
+
+
+@given(
+    st.builds(
+        "{}://{}{}/{}?{}".format, SCHEMES, st.just("") | st.builds("{}:{}@".format, ODD, ODD), HOSTS, ODD, QUERIES
+    )
+)
+@example("mongodb://[::1/mine")
+@example("memory://[::1")
+@example("mysql://127.0.0.1:70000/mine")
+@example("mongodb://127.0.0.1:1/mine?driver=a")
+@example("mongodb://127.0.0.1:1/mi\ud800ne")
+@example("http://127.0.0.1:1/\x7f")
+@settings(max_examples=60)
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_whatever_a_url_says_it_is_opened_or_refused_by_an_error_of_duerows_own(url: str) -> None:
+    with TemporaryDirectory() as folder, chdir(folder):
+        for connect in (BLOCKING, AWAITED):
+            with suppress(DuerowError):
+                connect(url, migrate=True)
 
 
 def test_to_connect_makes_no_file_of_a_mistyped_name(connect, tmp_path):

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from unicodedata import category
+from urllib.parse import SplitResult, quote, urlsplit
 
 from duerow.clock import Clock
 from duerow.errors import ConfigurationError, shown
@@ -153,6 +155,31 @@ def _without_password(target: str) -> str:
     return re.sub(r"[^:/@]*@", "***@", re.sub(r":[^:@]*@", ":***@", target))
 
 
+def split(url: str) -> SplitResult:
+    """Return the parts of a URL.
+
+    Raises:
+        ConfigurationError: it cannot be divided into parts.
+    """
+    try:
+        return urlsplit(url)
+    except ValueError:  # whose text may repeat a password
+        raise ConfigurationError(
+            "the host in this URL cannot be read: an IPv6 address is written in brackets, such as [::1], and brackets "
+            "in a user or password as %5B and %5D"
+        ) from None
+
+
+def _check_characters(url: str) -> None:
+    """Raise ConfigurationError if a URL has characters that no driver takes."""
+    place, odd = next(((place, one) for place, one in enumerate(url) if category(one) in ("Cc", "Cs")), (0, ""))
+    if odd:
+        instead = f"; write it as {quote(odd)}" if category(odd) == "Cc" else ""
+        raise ConfigurationError(
+            f"a URL cannot hold U+{ord(odd):04X}, which is at position {place} of this one{instead}"
+        )
+
+
 def _scheme(target: Any) -> str:
     if isinstance(target, str):
         scheme, colon, _ = target.partition("://")
@@ -161,6 +188,7 @@ def _scheme(target: Any) -> str:
                 f"{shown(_without_password(target), 200)} is not a URL; write for example sqlite:///app.db or "
                 "postgresql://user@host/base"
             )
+        _check_characters(target)
         return scheme.partition("+")[0]
     name: str = target.dialect.name
     return name

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from duerow.clock import HostClock
 from duerow.errors import ConfigurationError, shown
 from duerow.store import Settings
+from duerow.store.backends import split
 from duerow.stores.memory.connections import AsyncMemoryConnections, Memory, MemoryConnections
 from duerow.stores.memory.store import MemoryStore
 
@@ -49,7 +50,7 @@ class MemoryBackend:
     def _find(self, target: Any, settings: Settings) -> tuple[Memory, bool]:
         if not isinstance(target, str):
             raise ConfigurationError(f"the in-memory store is opened by a URL, not by {type(target).__name__}")
-        url = urlsplit(target)
+        url = split(target)
         transactions = _transactions({**dict(parse_qsl(url.query, keep_blank_values=True)), **settings.options})
         name = url.netloc + url.path
         if not name:

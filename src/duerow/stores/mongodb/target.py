@@ -16,6 +16,7 @@ from pymongo.uri_parser import parse_uri
 
 from duerow.errors import ConfigurationError, shown
 from duerow.store import Settings
+from duerow.store.backends import split
 
 T = TypeVar("T")
 
@@ -133,7 +134,7 @@ def _default_database(client: Any) -> str | None:
 
 
 def _of_url(target: str, settings: Settings) -> Target:
-    url = urlsplit(target)
+    url = split(target)
     options = dict(settings.options)
     own = {name: value for name, value in parse_qsl(url.query, keep_blank_values=True) if name in OWN_OPTIONS}
     own |= {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
@@ -141,7 +142,7 @@ def _of_url(target: str, settings: Settings) -> Target:
     bare = urlunsplit(url._replace(query=urlencode(rest)))
     try:
         parsed = parse_uri(bare) if url.scheme == "mongodb" else {"database": url.path.strip("/")}
-    except (PyMongoError, ValueError) as error:
+    except (PyMongoError, ValueError, TypeError) as error:
         raise ConfigurationError(f"this URL is not valid: {error}") from error
     return Target(bare, _checked_name(settings.schema or parsed["database"]), _switch(own), options)
 

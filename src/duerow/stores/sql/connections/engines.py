@@ -113,6 +113,8 @@ def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[st
         family = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise ConfigurationError(f"cannot read the URL: {error}") from error
+    if parsed.port is not None and not 1 <= parsed.port <= 65_535:
+        raise ConfigurationError(f"the URL names the port {parsed.port}; ports are 1 to 65535")
     known = driving.settings
     settings = {name: parsed.query[name] for name in known if name in parsed.query} | dict(options)
     if unknown := set(options) - known:
