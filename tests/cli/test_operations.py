@@ -6,6 +6,7 @@ import time
 from datetime import timedelta
 
 from duerow import Database, fixed, limited
+from duerow.queue.beside import marked
 from duerow.queue.limits import RunLimits
 from tests.cli.conftest import Command, parsed
 
@@ -25,6 +26,21 @@ def test_why_of_a_message_that_is_not_there_is_a_line_with_exit_code_5(command: 
     result = command("why", "orders", "7")
     assert result.exit_code == 5
     assert "has no message with id 7" in result.stderr
+
+
+def test_maintain_deletes_results_that_are_due_and_remove_those_that_0_2_has_not_marked(
+    command: Command, database: Database
+):
+    results = database.queue("mail/results")
+    results.push(marked(results.name, {"task": "send"}))
+    unmarked = results.push({"task": "send"})
+    kept = results.push({"task": "send"}, delay=timedelta(hours=1))
+    assert command("maintain").stdout == "0 pushed by schedules, 1 expired turns, keys and results removed\n"
+    assert [one.id for one in results.find()] == [unmarked.id, kept.id]
+    until = results.get(unmarked.id).due_at  # type: ignore[union-attr]
+    where = f"kind like 'json%' and due_at <= '{until.isoformat()}'"  # type: ignore[union-attr]
+    assert command("remove", "mail/results", "--where", where).exit_code == 0
+    assert [one.id for one in results.find()] == [kept.id]
 
 
 def test_a_queue_is_paused_and_resumed(command: Command, database: Database):

@@ -89,6 +89,7 @@ def unknown(one: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F8
         (unknown, {}, "annotations of task 'unknown' cannot be read"),
         (Order, {}, "a task is a function"),
         (print, {"name": "json"}, "cannot be called 'json'"),
+        (print, {"name": "duerow.results"}, "cannot be called 'duerow.results'"),
         (print, {"name": ""}, "1 to 100 printable"),
         (one, {"key": "{order}"}, "names order"),
         (one, {"key": 5}, "a template or a function"),

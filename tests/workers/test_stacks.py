@@ -15,6 +15,7 @@ import duerow
 from duerow import Message
 from duerow.encryption import Encryption
 from duerow.errors import InvalidMessage, NotInProgress
+from duerow.queue.beside import own_key
 from duerow.telemetry.process import Events, watch
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import PATIENCE, Gate, Workshop, eventually
@@ -151,7 +152,7 @@ def test_a_question_that_nobody_answers_is_taken_back(shop: Workshop, monkeypatc
 
 
 def test_an_answer_that_this_version_does_not_know_is_none(shop: Workshop) -> None:
-    shop.db.queue("mail/stack").push({"odd": 1}, key="7", delay=timedelta(hours=1))
+    shop.db.queue("mail/stack").push({"odd": 1}, key=own_key(7), delay=timedelta(hours=1))
     assert shop.queue.last_stack(7) is None
 
 

@@ -41,7 +41,8 @@ class Executor:
         metrics: counts what this handle does, for `stats`.
         dead_letters: where its queues send their dead letters.
         handled: its queues with a handler, in the order in which they got it.
-        expiring: queues whose messages are removed when they are due, such as those of results.
+        expiring: queues in which this handle leaves messages that maintenance deletes when they are due, such as
+            results.
     """
 
     def __init__(

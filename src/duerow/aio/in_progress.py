@@ -17,10 +17,11 @@ from duerow.conditions.model import Condition, every
 from duerow.errors import DuerowError, InvalidMessage, NotInProgress, TimedOut
 from duerow.message import LIVE, check_queue_name, check_span
 from duerow.queue import edits, mapping
+from duerow.queue.beside import PROGRESS, STACK, own_key
 from duerow.queue.edits import Changed
 from duerow.where import field
-from duerow.worker.progress import PROGRESS, Progress, progress_of
-from duerow.worker.stack import ASKED, STACK, Stack, places, stack_of
+from duerow.worker.progress import Progress, progress_of
+from duerow.worker.stack import ASKED, Stack, places, stack_of
 
 LOOK: Final = 0.1
 """Seconds between two looks for the answer of a worker."""
@@ -72,7 +73,7 @@ class InProgress(Edits[P]):
         Raises:
             ConfigurationError: the id is not valid.
         """
-        key = str(edits.one_id(id))
+        key = own_key(edits.one_id(id))
         found = await OwnMessages(self.database, self.name + PROGRESS, mapping.message).read([key])
         return progress_of(found[key]) if found else None
 
@@ -96,7 +97,7 @@ class InProgress(Edits[P]):
         until = monotonic() + check_span("wait", wait).total_seconds()
         await self._check_in_progress(id)
         stored = OwnMessages(self.database, check_queue_name(self.name + STACK), mapping.message)
-        key = str(id)
+        key = own_key(id)
         await stored.push([stored.entry(key, None, self.database.host_time() + ASKED)], "replace")
         try:
             while (found := stack_of((await stored.read([key])).get(key))) is None:
@@ -119,7 +120,7 @@ class InProgress(Edits[P]):
         Raises:
             ConfigurationError: the id is not valid.
         """
-        key = str(edits.one_id(id))
+        key = own_key(edits.one_id(id))
         if not places([self.name]):
             return None
         found = await OwnMessages(self.database, self.name + STACK, mapping.message).read([key])

@@ -8,8 +8,9 @@ from typing import Any
 
 from duerow.aio.executor import Executor
 from duerow.message import LIVE, Message, OnDuplicate
-from duerow.payload.encoding import Payloads
+from duerow.payload.encoding import AnyKind, Payloads
 from duerow.queue import mapping
+from duerow.queue.beside import marked
 from duerow.store import Entry, Query, Record
 
 
@@ -29,7 +30,7 @@ class OwnMessages:
         decoded: Callable[[Record, Payloads], Message] = mapping.readable,
     ) -> None:
         self._database, self._queue, self._decoded = database, queue, decoded
-        self._payloads = Payloads(queue, None, database.encryption)
+        self._payloads = AnyKind(queue, None, database.encryption)
 
     async def read(self, keys: Iterable[str]) -> dict[str, Any]:
         """Return the payloads of the messages with these keys, by key."""
@@ -40,7 +41,7 @@ class OwnMessages:
 
     def entry(self, key: str, payload: Any, due: datetime) -> Entry:
         """Return a message, ready to be pushed, that is found by this key until it is due."""
-        return mapping.entry(self._queue, payload, key, due, payloads=self._payloads)
+        return mapping.entry(self._queue, marked(self._queue, payload), key, due, payloads=self._payloads)
 
     async def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> None:
         """Push messages; `on_duplicate` says what becomes of those whose key is taken."""

@@ -13,10 +13,11 @@ from duerow.aio.task_handle import TaskHandle
 from duerow.aio.task_host import TaskHost
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft, Pushed
+from duerow.queue.beside import WINDOWS
 from duerow.queue.schedule import Schedule
 from duerow.tasks.call import PushOptions
 from duerow.tasks.definition import TaskDefinition
-from duerow.tasks.windows import WINDOWS, Window, push
+from duerow.tasks.windows import Window, push
 
 P = ParamSpec("P")
 C = TypeVar("C")

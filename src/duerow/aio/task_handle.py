@@ -12,11 +12,12 @@ from duerow.message import Outcome as PushOutcome
 from duerow.message import check_span
 from duerow.payload.codec import decode_headers
 from duerow.plan import Plan
+from duerow.queue.beside import RESULTS
 from duerow.store import Entry, Record
 from duerow.tasks import outcome
 from duerow.tasks.batch import part_of
 from duerow.tasks.definition import TaskDefinition
-from duerow.tasks.outcome import RESULTS, TaskState, TaskStatus
+from duerow.tasks.outcome import TaskState, TaskStatus
 from duerow.worker.progress import Progress
 
 R = TypeVar("R")

@@ -18,6 +18,7 @@ from duerow.aio.reservation import Reservation
 from duerow.aio.several_queues import SeveralQueues
 from duerow.errors import DuerowError, LeaseLost, MessageGone, StoreUnavailable
 from duerow.message import Draft
+from duerow.queue.beside import PROGRESS, own_key
 from duerow.queue.limits import RunLimits
 from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
@@ -28,7 +29,7 @@ from duerow.worker.cancellation import AnswerQuestions, FindLost
 from duerow.worker.fetcher import NextDue, Reserve
 from duerow.worker.lease_keeper import Extend, WriteProgress
 from duerow.worker.maintenance import KeepPeriods, LookForUnknown, Maintain, Present, Prune, ReadLimits, TellDifferences
-from duerow.worker.progress import PROGRESS, draft
+from duerow.worker.progress import draft
 from duerow.worker.run import Run
 from duerow.worker.settler import Settle, WriteCounts
 from duerow.worker.stack import KEPT, answer, payload_of, places
@@ -144,7 +145,7 @@ class WorkerSteps:
         asked: dict[str, dict[str, Attempt]] = {}
         for attempt in () if self._mute else attempts:
             for name in places([attempt.message.queue]):
-                asked.setdefault(name, {})[str(attempt.message.id)] = attempt
+                asked.setdefault(name, {})[own_key(attempt.message.id)] = attempt
         for name, by_key in asked.items():
             found = await OwnMessages(self._database, name).read(by_key)
             asked[name] = {key: by_key[key] for key, answer in found.items() if answer is None}

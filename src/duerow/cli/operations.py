@@ -214,7 +214,7 @@ def purge(
 
 
 def maintain(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
-    """Do one round of the workers' background tasks: push due ticks of schedules, prune history and keys."""
+    """Do one round of the workers' background tasks: push due ticks of schedules, prune history, keys and results."""
     with connected(url, prefix, schema) as database:
         done = database.maintain()
     if as_json:
@@ -222,7 +222,7 @@ def maintain(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: 
         next_in = None if done.next_in is None else done.next_in.total_seconds()
         print_json({"pushed": done.pushed, "pruned": done.pruned, "next_seconds": next_in, "failed": failed})
     else:
-        tell(f"{done.pushed} pushed by schedules, {done.pruned} expired turns and keys removed")
+        tell(f"{done.pushed} pushed by schedules, {done.pruned} expired turns, keys and results removed")
         for name, error in done.failed.items():
             tell(f"schedule {name} could not tick: {line_of(error)}", err=True)
     if done.failed:

@@ -15,18 +15,13 @@ from typing import Any, Final
 from duerow.doctor.steps import Hear, Hush, Wait
 from duerow.errors import DuerowError, StoreUnavailable
 from duerow.payload.codec import decode_failure
+from duerow.queue.beside import KINDS
 from duerow.queue.definition import readable
 from duerow.queue.stats import SEEN
 from duerow.reservation import Receipt
 from duerow.store import ALL_IDS, Committed, Consumer, Entry, Finding, Order, Query, Record, Store, Turn
-from duerow.tasks.outcome import RESULTS
-from duerow.worker.progress import PROGRESS
-from duerow.worker.stack import STACK
 
 Work = Generator[Any, Any, list[Finding]]
-
-BESIDE: Final = (PROGRESS, RESULTS, STACK)
-"""What the names of queues end with that nobody consumes."""
 
 QUEUE: Final = "duerow.doctor"
 """The queue in which the doctor pushes, hears of, claims and settles a message."""
@@ -192,7 +187,7 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
 
 def _is_beside(queue: str, known: set[str]) -> bool:
     """Return whether duerow keeps a queue beside another one; its messages are due when they may be deleted."""
-    return any(queue.endswith(suffix) and queue.removesuffix(suffix) in known for suffix in BESIDE)
+    return any(queue.endswith(suffix) and queue.removesuffix(suffix) in known for suffix in KINDS)
 
 
 def _ended_leases(store: Store, queue: str) -> Work:

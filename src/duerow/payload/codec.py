@@ -22,6 +22,9 @@ from duerow.message import Failure, Scalar
 JSON: Final = "json"
 BYTES: Final = "bytes"
 
+OWN: Final = "duerow."
+"""How the kinds of duerow's own messages begin; no declared type and no task may be called so."""
+
 SEALED: Final = "+encrypted"
 """The suffix that the kind of a payload gets when the payload is encrypted."""
 

@@ -24,7 +24,7 @@ from typing_extensions import is_typeddict
 
 from duerow.errors import CodecError, ConfigurationError, shown
 from duerow.payload import codec
-from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
+from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, OWN, SEALED, Encoded
 from duerow.signatures import check_call
 
 T = TypeVar("T")
@@ -286,6 +286,10 @@ def _kind(of: Any) -> str:
     if kind in (JSON, BYTES):
         raise ConfigurationError(
             f"a declared type cannot be called {kind!r}, the kind of undeclared payloads; rename it"
+        )
+    if kind.startswith(OWN):
+        raise ConfigurationError(
+            f"a declared type cannot be called {kind!r}: kinds that begin with {OWN!r} are duerow's own; rename it"
         )
     return kind
 

@@ -143,7 +143,7 @@ class Maintained(msgspec.Struct, frozen=True):
         pushed: how many messages schedules pushed.
         next_in: how long until the next tick of any schedule; None: there will be none.
         failed: the schedules that could not tick, and why; the next round tries them again.
-        pruned: how many expired turns and remembered keys were removed.
+        pruned: how many expired turns, remembered keys, and results and the like that were due were removed.
     """
 
     pushed: int

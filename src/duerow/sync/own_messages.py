@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from duerow.message import LIVE, Message, OnDuplicate
-from duerow.payload.encoding import Payloads
+from duerow.payload.encoding import AnyKind, Payloads
 from duerow.queue import mapping
+from duerow.queue.beside import marked
 from duerow.store import Entry, Query, Record
 from duerow.sync.executor import Executor
 
@@ -30,7 +31,7 @@ class OwnMessages:
         decoded: Callable[[Record, Payloads], Message] = mapping.readable,
     ) -> None:
         self._database, self._queue, self._decoded = database, queue, decoded
-        self._payloads = Payloads(queue, None, database.encryption)
+        self._payloads = AnyKind(queue, None, database.encryption)
 
     def read(self, keys: Iterable[str]) -> dict[str, Any]:
         """Return the payloads of the messages with these keys, by key."""
@@ -41,7 +42,7 @@ class OwnMessages:
 
     def entry(self, key: str, payload: Any, due: datetime) -> Entry:
         """Return a message, ready to be pushed, that is found by this key until it is due."""
-        return mapping.entry(self._queue, payload, key, due, payloads=self._payloads)
+        return mapping.entry(self._queue, marked(self._queue, payload), key, due, payloads=self._payloads)
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> None:
         """Push messages; `on_duplicate` says what becomes of those whose key is taken."""

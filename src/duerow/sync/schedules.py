@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from time import monotonic
+from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import DuerowError, StoreUnavailable
+from duerow.errors import ConfigurationError, DuerowError, StoreUnavailable
 from duerow.message import Pushed, Scalar, check_queue_name
 from duerow.payload import codec
 from duerow.payload.encoding import Payloads
+from duerow.queue.beside import marks
 from duerow.queue.history import PRUNE_BATCH
 from duerow.queue.recurrence import Daily, recurrence_of
 from duerow.queue.schedule import (
@@ -34,9 +36,15 @@ from duerow.queue.schedule import (
 from duerow.store import Planned, ScheduleChange, SchedulesFound
 from duerow.sync.executor import Executor
 
+LOOK_BESIDE: Final = 900.0
+"""Seconds after which a worker looks again for messages that may be deleted in the queues beside all others."""
+
 
 class Schedules(Executor):
     """The part of a database for schedules; see `Database`."""
+
+    _looked_beside_at = float("-inf")
+    _beside: frozenset[str] = frozenset()
 
     @cached_property
     def _payloads(self) -> Payloads:
@@ -156,7 +164,7 @@ class Schedules(Executor):
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of the workers' background tasks: push due ticks of schedules, and prune history and keys.
+        """Do one round of the workers' background tasks: push due ticks of schedules, and prune as `prune` does.
 
         A schedule that cannot tick does not hold up the others: the result names it, with the error.
         """
@@ -164,17 +172,30 @@ class Schedules(Executor):
         return msgspec.structs.replace(ticked, pruned=self.prune())
 
     def prune(self, batches: int | None = None) -> int:
-        """Delete expired turns, remembered keys and results; return how many were deleted.
+        """Delete expired turns and keys, and results, progress, stacks and notes of windows; return how many.
 
-        Results are those of queues whose tasks are declared on this handle.
+        The latter are deleted in all queues when they are due, whoever left them there. With `batches`, all queues are
+        looked through every 15 minutes, and those where this handle leaves such messages each time. Messages of an
+        application's own are never among them.
 
         Args:
             batches: the most transactions, each of up to a thousand turns and a thousand keys, and for each queue of
                 results; default: no limit.
         """
         gone = made = 0
-        for queue in sorted(self.expiring):
-            gone += self._prune_expired(queue, batches)
+        if batches is None or monotonic() - self._looked_beside_at >= LOOK_BESIDE:
+            self._beside = self._queues_beside()
+            self._looked_beside_at = monotonic()
+        for queue in sorted(self.expiring | self._beside):
+            try:
+                some = self._prune_expired(queue, batches)
+            except ConfigurationError:
+                if queue in self.expiring:
+                    raise
+                some = 0  # this user may not consume it: others will
+            gone += some
+            if batches is None or some < batches * PRUNE_BATCH:
+                self._beside -= {queue}  # until all are looked for again
         if "history" not in self.store.capabilities.parts:  # nothing was kept
             return gone
         while batches is None or made < batches:
@@ -184,11 +205,19 @@ class Schedules(Executor):
                 break
         return gone
 
+    def _queues_beside(self) -> frozenset[str]:
+        """Return the queues that may have messages of duerow's own beside others, by their names."""
+        if "operations" not in self.store.capabilities.parts:
+            return frozenset()
+        names = self.run(self.store.operations.queues)
+        return frozenset(name for name in names if marks(str(name)))  # that of a damaged row may be anything
+
     def _prune_expired(self, queue: str, batches: int | None) -> int:
-        """Remove the messages of a queue that are due, which means that they may be forgotten; return how many."""
+        """Remove the marked messages of a queue that are due, so that they may be forgotten; return how many."""
+        kinds = marks(queue)
         gone = made = 0
         while batches is None or made < batches:
-            some = self.run(lambda: self.store.messages.pop(queue, PRUNE_BATCH), many=PRUNE_BATCH)
+            some = self.run(lambda: self.store.messages.pop(queue, PRUNE_BATCH, kinds=kinds), many=PRUNE_BATCH)
             gone, made = gone + len(some), made + 1
             if len(some) < PRUNE_BATCH:
                 break

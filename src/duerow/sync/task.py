@@ -12,12 +12,13 @@ from msgspec import UNSET
 
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft, Pushed
+from duerow.queue.beside import WINDOWS
 from duerow.queue.schedule import Schedule
 from duerow.sync.task_handle import TaskHandle
 from duerow.sync.task_host import TaskHost
 from duerow.tasks.call import PushOptions
 from duerow.tasks.definition import TaskDefinition
-from duerow.tasks.windows import WINDOWS, Window, push
+from duerow.tasks.windows import Window, push
 
 P = ParamSpec("P")
 C = TypeVar("C")

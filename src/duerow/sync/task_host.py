@@ -8,14 +8,13 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft, check_queue_name
 from duerow.queue import mapping
+from duerow.queue.beside import RESULTS, WINDOWS
 from duerow.retry import RetryPolicy, as_policy
 from duerow.store import Entry
 from duerow.sync.database import Database
 from duerow.sync.queue import Queue
 from duerow.tasks import batch
 from duerow.tasks.definition import TaskCalls, TaskDefinition
-from duerow.tasks.outcome import RESULTS
-from duerow.tasks.windows import WINDOWS
 
 _TERMS: Final = ("lease", "retry", "dead_letter", "history", "remember_keys", "indexed", "max_payload_bytes")
 

@@ -116,8 +116,8 @@ class Tasks(TaskHost):
             function: the function, plain or async. Its parameters define what a message carries: JSON values, or types
                 as for `Database.queue(payload=…)`.
             terms: by name, as follows.
-            name: the kind of its messages; default: the function's name. If it changes, waiting messages need
-                `upgrades`.
+            name: the kind of its messages, which does not begin with "duerow."; default: the function's name. If it
+                changes, waiting messages need `upgrades`.
             queue: the queue that its calls are pushed to; default: that of these tasks.
             retry: the delays between attempts, and how many attempts are allowed.
             key: the key of each message, so that a live one is not pushed twice: a template that the arguments fill in,

@@ -18,11 +18,12 @@ from duerow.errors import CodecError, ConfigurationError, InvalidOutcome, NotSup
 from duerow.message import LIVE, Draft, Failure, Message, Scalar, check_span
 from duerow.payload.codec import JSON, SEALED, Encoded, decode_headers
 from duerow.payload.encoding import SETS, PayloadReader
+from duerow.queue.beside import RESULTS
 from duerow.settlement import DONE, Bury, Close, Commit, Gather, Move, Retry, Settlement
 from duerow.store import Record, Store
 from duerow.store.join_sets import CORRELATION, messages_of
 from duerow.tasks.definition import TaskDefinition
-from duerow.tasks.outcome import RESULTS, Outcome
+from duerow.tasks.outcome import Outcome
 
 PARTS: Final = "/parts"
 """The suffix, after the name of the first queue of an application's tasks, of the name of the queue of parts."""

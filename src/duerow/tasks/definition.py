@@ -12,7 +12,7 @@ from typing import Any, Final
 from duerow.errors import CodecError, ConfigurationError, shown
 from duerow.message import check_key, check_priority, check_span
 from duerow.payload import codec
-from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, SEALED, Encoded
+from duerow.payload.codec import BYTES, JSON, MAX_PAYLOAD_BYTES, OWN, SEALED, Encoded
 from duerow.payload.types import Upgrades
 from duerow.retry import RetryFunction, RetryPolicy, as_policy
 from duerow.tasks.call import TaskCall
@@ -173,7 +173,7 @@ class TaskCalls:
 def _check_name(name: object) -> str:
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise ConfigurationError(f"the name of a task is 1 to {_LONGEST_NAME} printable characters, not {shown(name)}")
-    if name in (JSON, BYTES) or name.endswith(SEALED):
+    if name in (JSON, BYTES) or name.startswith(OWN) or name.endswith(SEALED):
         raise ConfigurationError(
             f"a task cannot be called {name!r}, which is the kind of other messages; choose another name"
         )

@@ -1,7 +1,8 @@
 """How tasks end: what is kept of it in the queue of results, and how it is read again.
 
-A result is a message that is due when it may be forgotten. The task's own message becomes it, in the write that ends
-the turn, so it keeps its id. What is pushed beside a message that goes elsewhere has that message's id as its key.
+A result is a message that is due when it may be forgotten, and bears a mark (see `duerow.queue.beside`). The task's own
+message becomes it, in the write that ends the turn, so it keeps its id. What is pushed beside a message that goes
+elsewhere has that message's id as its key.
 """
 
 from __future__ import annotations
@@ -14,17 +15,15 @@ import msgspec
 
 from duerow.errors import CodecError, ResultMissing, TaskCancelled, TaskFailed
 from duerow.message import LIVE, Draft, Failure, Message
-from duerow.payload.codec import JSON, Encoded
+from duerow.payload.codec import Encoded
 from duerow.payload.dead_letter_headers import REASON
 from duerow.payload.encoding import Payloads
 from duerow.plan import BEGIN, Plan
 from duerow.queue import mapping
+from duerow.queue.beside import KINDS, RESULTS, is_own
 from duerow.settlement import Bury, Commit, Move, Settlement, failure
 from duerow.store import Entry, Query, Record, Retention, Store
 from duerow.tasks.definition import TaskDefinition
-
-RESULTS: Final = "/results"
-"""The suffix, after the name of a queue, of the name of the queue that holds the results of its tasks."""
 
 TaskStatus = Literal["waiting", "running", "done", "failed", "cancelled", "unknown"]
 
@@ -59,7 +58,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def encoded(self) -> Encoded:
         """Return it as a payload."""
-        return Encoded(JSON, msgspec.json.encode(self, order="sorted").decode())
+        return Encoded(KINDS[RESULTS], msgspec.json.encode(self, order="sorted").decode())
 
 
 _decode = msgspec.json.Decoder(Outcome).decode
@@ -236,7 +235,7 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
         payloads: reads the payloads of its queue.
     """
     record, beside = found
-    kept = None if beside is None else _ended(task, id, _decode(payloads.opened(beside).text))
+    kept = None if beside is None else _beside(task, id, beside, payloads)
     if record is None:
         return kept or TaskState(id, "unknown")
     if record.queue == task.queue + RESULTS:
@@ -256,6 +255,20 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
         record.created_at,
         record.last_attempt_at,
     )
+
+
+def _beside(task: TaskDefinition, id: int, record: Record, payloads: Payloads) -> TaskState | None:
+    """Return what was pushed to the results beside a task; None: it is a message of the application's, with that key.
+
+    The results of duerow 0.2 have no mark, and are known by what they hold.
+    """
+    try:
+        outcome = _decode(payloads.opened(record).text)
+    except msgspec.DecodeError:
+        if is_own(record.kind):
+            raise
+        return None
+    return _ended(task, id, outcome)
 
 
 def _reason(text: object) -> Failure | None:

@@ -1,11 +1,13 @@
 """Windows of time for calls with one key: unique within a window, debounced, or throttled.
 
 A message in the queue `NAME/windows` notes what was pushed last with a key: it has that key, and is due when the window
-is over. It is read and written in the transaction that pushes the call, so one of several processes comes first.
+is over. It is read and written in the transaction that pushes the call, so one of several processes comes first. It
+bears a mark; see `duerow.queue.beside`.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -16,12 +18,9 @@ from msgspec.structs import replace
 
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.message import LIVE, Pushed, check_span
-from duerow.payload.codec import JSON
 from duerow.plan import BEGIN, Plan
+from duerow.queue.beside import KINDS, WINDOWS, marks
 from duerow.store import Entry, Query, Record, Store
-
-WINDOWS: Final = "/windows"
-"""The suffix of the queue that notes which keys were pushed lately to another queue."""
 
 Kind = Literal["unique", "debounce", "throttle"]
 
@@ -88,6 +87,7 @@ def push(store: Store, window: Window, entries: Sequence[Entry]) -> Plan[list[Pu
 
     Raises:
         NotSupported: the store has no transactions.
+        ConfigurationError: the queue of the notes has a message of the application's with the key of a call.
     """
     if window.kind == "debounce":
         return (yield from store.messages.push([_later(entry, window.length) for entry in entries], "replace"))
@@ -98,7 +98,7 @@ def push(store: Store, window: Window, entries: Sequence[Entry]) -> Plan[list[Pu
     yield BEGIN
     one: Callable[[Store, timedelta, Entry], Plan[Pushed]] = _unique if window.kind == "unique" else _throttled
     for queue in sorted({entry.queue + WINDOWS for entry in entries}):
-        while len((yield from store.messages.pop(queue, _FORGOTTEN))) == _FORGOTTEN:
+        while len((yield from store.messages.pop(queue, _FORGOTTEN, kinds=marks(queue)))) == _FORGOTTEN:
             pass
     pushed: list[Pushed] = []
     for entry in entries:
@@ -147,8 +147,28 @@ def _hold(store: Store, length: timedelta, entry: Entry) -> Plan[Record | None]:
             return None
         query = Query(entry.queue + WINDOWS, keys=(str(entry.key),), statuses=LIVE, limit=1, locked=True)
         found = yield from store.messages.find(query)
-        if found:  # else it was removed at this moment
+        if found and (found[0].kind == KINDS[WINDOWS] or (yield from _still_holds(store, found[0]))):
             return found[0]
+        # Else it was removed at this moment.
+
+
+def _still_holds(store: Store, held: Record) -> Plan[bool]:
+    """Return whether a note without a mark is of a window that is not over; else remove it. Those of 0.2 have none.
+
+    Raises:
+        ConfigurationError: it is no note, but a message of the application's.
+    """
+    note = _unmarked(held)
+    if note is None:
+        raise ConfigurationError(
+            f"queue {held.queue!r} has a message of yours with the key {held.key!r}, under which duerow notes when a "
+            "call was pushed: give your queue, or that of the task, another name"
+        )
+    seen = yield from store.operations.inspect(held.queue, held.id, None)
+    if seen is not None and seen.record.due_at is not None and seen.record.due_at > seen.now:
+        return True
+    yield from store.operations.remove(held.queue, [held.id], (), True)
+    return False
 
 
 def _note(store: Store, note: Entry) -> Plan[None]:
@@ -157,11 +177,22 @@ def _note(store: Store, note: Entry) -> Plan[None]:
 
 def _noted(entry: Entry, note: _Note, delay: timedelta | None) -> Entry:
     text = msgspec.json.encode(note, order="sorted").decode()
-    return Entry(entry.queue + WINDOWS, entry.key, JSON, text, None, None, delay)
+    return Entry(entry.queue + WINDOWS, entry.key, KINDS[WINDOWS], text, None, None, delay)
 
 
 def _read(record: Record) -> _Note:
     return msgspec.json.decode(record.payload, type=_Note)
+
+
+def _unmarked(record: Record) -> _Note | None:
+    """Return the note that duerow 0.2 has written for a key; None: the message is none."""
+    try:
+        fields = msgspec.json.decode(record.payload)
+        note = msgspec.convert(fields, _Note)
+    except msgspec.DecodeError:
+        return None
+    named = re.fullmatch(re.escape(str(record.key)) + "(#[0-9a-f]{8})?", note.key or str(record.key))
+    return note if named and fields.keys() == {"id", "key"} else None
 
 
 def _later(entry: Entry, length: timedelta) -> Entry:

@@ -1,7 +1,7 @@
 """The progress that a handler reports: written for people while it works, and deleted some time later.
 
-The latest report on a message is a message of its own, in the queue `NAME/progress`, with the message's id as key. It
-is due when it may be deleted.
+The latest report on a message is a message of its own, in the queue `NAME/progress`, with the message's id in its key.
+It is due when it may be deleted; see `duerow.queue.beside`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ import msgspec
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Draft
 from duerow.payload.codec import storable
-
-PROGRESS: Final = "/progress"
-"""The suffix of the queue that holds what handlers report about the messages of another queue."""
+from duerow.queue.beside import PROGRESS, marked, own_key
 
 KEPT: Final = timedelta(days=1)
 """How long the progress of a message is kept after it was last written."""
@@ -72,8 +70,8 @@ def said(fraction: object, text: object, attempt: int) -> Progress:
 
 def draft(id: int, progress: Progress, now: datetime) -> Draft:
     """Return the reported progress of a message as a message."""
-    payload: Any = msgspec.to_builtins(msgspec.structs.replace(progress, at=now))
-    return Draft(payload, key=str(id), delay=KEPT)
+    payload = marked(PROGRESS, msgspec.to_builtins(msgspec.structs.replace(progress, at=now)))
+    return Draft(payload, key=own_key(id), delay=KEPT)
 
 
 def progress_of(payload: Any) -> Progress:

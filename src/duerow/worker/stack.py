@@ -1,7 +1,7 @@
 """The stack of a running handler: where it is in its code, asked for by an operator and answered by its worker.
 
-A question about a message is a message of its own, in the queue `NAME/stack`, with the message's id as key and no
-payload. The answer replaces it. Each is due when it may be deleted.
+A question about a message is a message of its own, in the queue `NAME/stack`, with the message's id in its key and no
+payload. The answer replaces it. Each is due when it may be deleted; see `duerow.queue.beside`.
 
 Stacks hold files, lines and names of functions; no values, and no source text.
 """
@@ -23,10 +23,8 @@ import msgspec
 
 from duerow.message import QUEUE_NAME
 from duerow.payload.codec import storable
+from duerow.queue.beside import STACK
 from duerow.worker.attempt import Attempt
-
-STACK: Final = "/stack"
-"""The suffix of the queue that holds the questions about another queue's messages, and the answers."""
 
 ASKED: Final = timedelta(minutes=1)
 """How long a question may be answered."""

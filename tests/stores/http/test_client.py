@@ -20,6 +20,7 @@ from duerow import Draft, Worker, aio
 from duerow.cli.application import app
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, QueueDraining, StoreUnavailable
+from duerow.queue.beside import marked
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import OpenDatabase, Place
 from duerow.testing.faces import Face
@@ -119,6 +120,22 @@ def test_an_account_for_some_queues_has_those_alone(houses: Houses, memory_url: 
         ):
             with pytest.raises(ConfigurationError, match=r"does not allow .*: shop may not"):
                 forbidden()
+
+
+def test_maintenance_by_an_account_for_some_queues_leaves_the_results_of_others(
+    houses: Houses, memory_url: str, face: Face
+) -> None:
+    async def opening() -> aio.Database:
+        return await aio.connect(memory_url)
+
+    roles = {"*": "viewer", "orders*": "worker"}
+    accounts = Accounts({"shop": Account(roles, None, {"t": digest(WORKER)})})
+    url = houses.open(opening, WORKER, users=accounts)
+    with duerow.connect(memory_url) as near, face.connect(url) as far:
+        for name in ("catalogue/results", "orders/results", "salaries/results"):
+            near.queue(name).push(marked(name, {}))
+        assert far.maintain().pruned == 1
+        assert near.queues() == ["catalogue/results", "salaries/results"]
 
 
 def test_a_worker_of_some_queues_follows_their_limits_and_goes_on_without_charts(

@@ -19,6 +19,7 @@ from duerow.aio.entity import EntityQueue
 from duerow.encryption import Encryption
 from duerow.entity import QueueState, queue_state
 from duerow.pipeline import Pipeline
+from duerow.queue.beside import own_key
 from duerow.web import Accounts
 from duerow.web.dashboard.live import Live, fresh_until
 from duerow.worker.stack import Stack, payload_of
@@ -108,7 +109,7 @@ async def test_a_page_without_the_key_of_a_progress_and_a_stack_says_so(tmp_path
     encryption = Encryption([Encryption.new_key()])
     async with await aio.connect(url, migrate=True, encryption=encryption) as sealed, await aio.connect(url) as plain:
         pushed = await sealed.queue("mail").push("x")
-        key, told = str(pushed.id), Stack((), 0, "w1", datetime.now(UTC), "none")
+        key, told = own_key(pushed.id), Stack((), 0, "w1", datetime.now(UTC), "none")
         await sealed.queue("mail/stack").push(payload_of(told), key=key, delay=timedelta(hours=1))
         await sealed.queue("mail/progress").push({}, key=key, delay=timedelta(hours=1))
         page = await opened(plain).get(f"/queues/mail/messages/{pushed.id}")

@@ -383,6 +383,7 @@ class Holder:
 
 def test_a_type_that_cannot_be_carried_is_refused_when_it_is_declared(db: Database) -> None:
     named: Any = msgspec.defstruct("json", [("a", int)])
+    reserved: Any = msgspec.defstruct("duerow.results", [("a", int)])
     undeclarable: list[tuple[Any, str]] = [
         (int, "dataclass, a msgspec Struct"),
         (Small(1), "dataclass, a msgspec Struct"),
@@ -390,6 +391,7 @@ def test_a_type_that_cannot_be_carried_is_refused_when_it_is_declared(db: Databa
         (Opaque, "dataclass, a msgspec Struct"),
         (Holder, r"Holder\.thing is of type .*Opaque"),
         (named, "cannot be called 'json'"),
+        (reserved, r"cannot be called 'duerow\.results'"),
     ]
     for of, says in undeclarable:
         with pytest.raises(ConfigurationError, match=says):
