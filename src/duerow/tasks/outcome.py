@@ -235,7 +235,9 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
         payloads: reads the payloads of its queue.
     """
     record, beside = found
-    kept = None if beside is None else _beside(task, id, beside, payloads)
+    kept = None
+    if beside is not None and is_own(beside.kind):  # else it is a message of the application's, with that key
+        kept = _ended(task, id, _decode(payloads.opened(beside).text))
     if record is None:
         return kept or TaskState(id, "unknown")
     if record.queue == task.queue + RESULTS:
@@ -255,20 +257,6 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
         record.created_at,
         record.last_attempt_at,
     )
-
-
-def _beside(task: TaskDefinition, id: int, record: Record, payloads: Payloads) -> TaskState | None:
-    """Return what was pushed to the results beside a task; None: it is a message of the application's, with that key.
-
-    The results of duerow 0.2 have no mark, and are known by what they hold.
-    """
-    try:
-        outcome = _decode(payloads.opened(record).text)
-    except msgspec.DecodeError:
-        if is_own(record.kind):
-            raise
-        return None
-    return _ended(task, id, outcome)
 
 
 def _reason(text: object) -> Failure | None:

@@ -7,7 +7,6 @@ bears a mark; see `duerow.queue.beside`.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -140,35 +139,25 @@ def _throttled(store: Store, length: timedelta, entry: Entry) -> Plan[Pushed]:
 
 
 def _hold(store: Store, length: timedelta, entry: Entry) -> Plan[Record | None]:
-    """Note a key; return the note of an earlier push within the window, locked, if there is one."""
+    """Note a key; return the note of an earlier push within the window, locked, if there is one.
+
+    Raises:
+        ConfigurationError: there is a message of the application's with this key.
+    """
     while True:
         (mine,) = yield from store.messages.push([_noted(entry, _Note(), delay=length)], "ignore")
         if mine.outcome == "created":
             return None
         query = Query(entry.queue + WINDOWS, keys=(str(entry.key),), statuses=LIVE, limit=1, locked=True)
         found = yield from store.messages.find(query)
-        if found and (found[0].kind == KINDS[WINDOWS] or (yield from _still_holds(store, found[0]))):
-            return found[0]
-        # Else it was removed at this moment.
-
-
-def _still_holds(store: Store, held: Record) -> Plan[bool]:
-    """Return whether a note without a mark is of a window that is not over; else remove it. Those of 0.2 have none.
-
-    Raises:
-        ConfigurationError: it is no note, but a message of the application's.
-    """
-    note = _unmarked(held)
-    if note is None:
-        raise ConfigurationError(
-            f"queue {held.queue!r} has a message of yours with the key {held.key!r}, under which duerow notes when a "
-            "call was pushed: give your queue, or that of the task, another name"
-        )
-    seen = yield from store.operations.inspect(held.queue, held.id, None)
-    if seen is not None and seen.record.due_at is not None and seen.record.due_at > seen.now:
-        return True
-    yield from store.operations.remove(held.queue, [held.id], (), True)
-    return False
+        if not found:  # it was removed at this moment
+            continue
+        if found[0].kind != KINDS[WINDOWS]:
+            raise ConfigurationError(
+                f"queue {found[0].queue!r} has a message of yours with the key {entry.key!r}, under which duerow notes "
+                "when a call was pushed: give your queue, or that of the task, another name"
+            )
+        return found[0]
 
 
 def _note(store: Store, note: Entry) -> Plan[None]:
@@ -182,17 +171,6 @@ def _noted(entry: Entry, note: _Note, delay: timedelta | None) -> Entry:
 
 def _read(record: Record) -> _Note:
     return msgspec.json.decode(record.payload, type=_Note)
-
-
-def _unmarked(record: Record) -> _Note | None:
-    """Return the note that duerow 0.2 has written for a key; None: the message is none."""
-    try:
-        fields = msgspec.json.decode(record.payload)
-        note = msgspec.convert(fields, _Note)
-    except msgspec.DecodeError:
-        return None
-    named = re.fullmatch(re.escape(str(record.key)) + "(#[0-9a-f]{8})?", note.key or str(record.key))
-    return note if named and fields.keys() == {"id", "key"} else None
 
 
 def _later(entry: Entry, length: timedelta) -> Entry:

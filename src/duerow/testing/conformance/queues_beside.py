@@ -14,7 +14,7 @@ from duerow.errors import ConfigurationError, NotSupported, TaskFailed, TimedOut
 from duerow.queue.beside import KINDS
 from duerow.store import Entry
 from duerow.sync.tasks import Tasks
-from duerow.testing.clock import MovableClock, hours, seconds
+from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import OpenDatabase
 from duerow.testing.contents import everything, payloads
 from duerow.testing.faces import Face, tasks_of
@@ -152,23 +152,6 @@ def test_a_window_is_refused_where_an_own_message_has_its_key(tasks: Tasks, db: 
         remind.push(1)
     assert payloads(db.queue("mail")) == []
     still_there(db, ["mail/windows"])
-
-
-def test_a_window_that_an_earlier_version_has_noted_without_a_mark_holds_until_it_is_over(
-    tasks: Tasks, db: Database, clock: MovableClock
-) -> None:
-    @tasks.task(queue="mail", key="user-{user}", unique=hours(1))
-    def remind(user: int) -> None: ...
-
-    db.queue("mail/windows").push({"id": 7, "key": ""}, key="user-1", delay=hours(1))
-    clock.advance(hours(1) - seconds(1))
-    try:
-        ignored = remind.push(1)
-    except NotSupported:
-        return  # there are no windows
-    assert (ignored.pushed, ignored.id) == ("ignored", 7)
-    clock.advance(seconds(1))
-    assert [remind.push(1).pushed, remind.push(1).pushed] == ["created", "ignored"]
 
 
 def test_a_consumer_of_an_own_queue_gets_no_message_of_duerow(
