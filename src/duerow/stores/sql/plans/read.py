@@ -20,6 +20,7 @@ from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.priorities import PriorityPlans
 from duerow.stores.sql.plans.queues import QueuePlans
 from duerow.stores.sql.statements import Statement, all_bounded
+from duerow.stores.sql.statements.pages import MOST_COMPARISONS
 
 ALL: Final = (1 << 31) - 1
 
@@ -115,14 +116,41 @@ class ReadPlans(Plans):
             values["after_id"] = query.after_id
         if query.by_id:
             by.append("by_id")
+        indexed_of = None
+        if query.where is not None or query.order is not None:
+            indexed_of = yield from self._served(query.queue, query.indexed)
+        if not by and not query.locked and self._is_in_parts(query.where, indexed_of):
+            return (yield from all_bounded(self._page(query, values)))
         if query.where is None and query.order is None and not query.locked:
             statement = context.statements.read.find(tuple(by))
         else:
-            indexed_of = yield from self._served(query.queue, query.indexed)
             statement = context.statements.read.search(
                 tuple(by), query.where, query.order or Order(), query.locked, indexed_of
             )
         rows = yield context.step(statement, values)
+        return [context.dialect.record(row) for row in rows]
+
+    def _is_in_parts(self, where: Condition | None, indexed_of: tuple[str, tuple[Indexed, ...]] | None) -> bool:
+        """Return whether a page is read from each index of a queue: if no index of a payload field has its messages."""
+        if where is None:
+            return True
+        served = indexed_of is not None and self.context.statements.read.is_served(where, *indexed_of)
+        return not served and where.number <= MOST_COMPARISONS
+
+    def _page(self, query: Query, values: dict[str, Any]) -> Plan[list[Record]]:
+        """Read a page of all messages of a queue: near its beginning if it is there, else of each part by its index."""
+        context, order = self.context, query.order
+        pages = context.statements.pages
+        if order is None and query.where is not None:
+            order = Order()
+        if order is not None and order.field == "id":
+            rows = yield context.step(pages.near(query.where, order), values)
+            if len(rows) >= query.limit:
+                return [context.dialect.record(row) for row in rows]
+        yield from self._priorities.look(query.queue)
+        asked = asked_statuses(query.where)
+        live = asked is not None and asked <= set(LIVE)
+        rows = yield context.step(pages.page(query.where, order, context.priorities.of(query.queue), live), values)
         return [context.dialect.record(row) for row in rows]
 
     def tally(

@@ -1,0 +1,210 @@
+"""Statements that read a page of all messages of a queue, in any order.
+
+No index has all messages of a queue: each has those of one kind, such as those in line. So a page is read from each
+index, and the first of all these rows are the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    Select,
+    SmallInteger,
+    and_,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    union_all,
+)
+
+from duerow.clock import FIRST, LAST
+from duerow.conditions.model import Condition
+from duerow.store import Order
+from duerow.stores.sql.conditions import Conditions
+from duerow.stores.sql.dialects.base import const
+from duerow.stores.sql.priorities import PriorityLine
+from duerow.stores.sql.statements.context import StatementGroup
+from duerow.stores.sql.statements.core import Statement
+
+MOST_LINES: Final = 8
+"""The most lines that are read one by one; a queue with more is read as two, and these are sorted."""
+
+MOST_COMPARISONS: Final = 40
+"""The most comparisons of a condition for which a statement has a part for each index: each part repeats them."""
+
+NEAR: Final = 20_000
+"""How many ids a page in the order of ids is looked for at first."""
+
+
+class _Part(NamedTuple):
+    """Rows of a queue that one index has.
+
+    Attributes:
+        which: the condition for these rows.
+        conditions: writes conditions on them.
+        due: their due time; None: they have none.
+        is_line: whether the index has them in the order of their due times, otherwise in that of their ids.
+        by_index: confines a query of them to the index, if the database has to be told.
+    """
+
+    which: Sequence[ColumnElement[bool]]
+    conditions: Conditions
+    due: ColumnElement[Any] | None
+    is_line: bool
+    by_index: Callable[[Select[Any]], Select[Any]]
+
+
+class PageStatements(StatementGroup):
+    """Statements that read a page of all messages of a queue."""
+
+    def near(self, where: Condition | None, order: Order) -> Statement:
+        """Read a page in the order of ids, as far as it is within the next ids of the table; others may follow.
+
+        The messages that were pushed last are mostly there, and the primary key finds them at once.
+        """
+        ids, every = self.message.c.id, self.message.alias("every")
+        end = (func.max if order.descending else func.min)(every.c.id)
+        found = select(*self.context.record).where(self.context.in_queue)
+        if order.after is None:
+            start: ColumnElement[Any] = select(end).scalar_subquery()
+        else:
+            start = literal(order.after[1], BigInteger())
+            found = found.where(comes_after(self.context.conditions, ids, order, *order.after))
+        near = ids > start - const(NEAR) if order.descending else ids < start + const(NEAR)
+        found = found.where(near).order_by(ids.desc() if order.descending else ids)
+        if where is not None:
+            found = found.where(self.context.conditions.clause(where))
+        return Statement(found.limit(self.bound("limit_in", Integer())), kept=False, bounded=True)
+
+    def page(
+        self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
+    ) -> Statement:
+        """Read a page in any order: of each part of the queue by its own index, then the first of these.
+
+        Args:
+            where: the condition.
+            order: the order, and the place after which the page begins; None: as messages are handed out.
+            lines: the lines of the queue.
+            live: whether the condition holds for live messages only.
+        """
+        parts = [self._first_of(part, where, order) for part in self._parts(lines, live) if _has_rows(part, order)]
+        ids = union_all(*(select(part.c.id) for part in parts)).subquery("parts")
+        found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(ids.c.id)))
+        column = self.context.conditions.column("due_at" if order is None else order.field)
+        found = found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
+        return Statement(found, kept=False, bounded=True)
+
+    def _parts(self, lines: Sequence[PriorityLine], live: bool) -> list[_Part]:
+        context = self.context
+        few = len(lines) <= MOST_LINES
+        parts = [
+            part
+            for grouped in (False, True)
+            for part in self._in_line(grouped, sorted(one.priority for one in lines if few and one.grouped == grouped))
+        ]
+        behind = (*context.in_live_group, self.message.c.due_at.is_(None), self.message.c.behind_at.is_not(None))
+        parts.append(_Part(behind, context.conditions, self.message.c.behind_at, False, self._by_group))
+        resting = self.dialect.stopped(self.message) if live else context.resting
+        return [*parts, _Part(resting, context.conditions, None, False, lambda found: found)]
+
+    def _in_line(self, grouped: bool, priorities: Sequence[int]) -> Iterator[_Part]:
+        """Yield the rows in line with each of these priorities, and those with others, of which there are hardly any.
+
+        A priority may be new, or none that duerow wrote.
+        """
+        columns = self.message.c
+        in_line = Conditions(self.dialect, self.message, in_line=True)
+        which = (columns.due_at.is_not(None), self.context.in_group(grouped))
+        bounds = [literal(priority, SmallInteger()) for priority in priorities]
+        for bound in bounds:
+            line = (*which, columns.priority == bound)
+            yield _Part(line, in_line, columns.due_at, True, self._by_line(grouped))
+        for low, high in pairwise((None, *bounds, None)):
+            between = [] if low is None else [columns.priority > low]
+            between += [] if high is None else [columns.priority < high]
+            yield _Part((*which, *between), in_line, columns.due_at, False, self._by_line(grouped))
+
+    def _by_line(self, grouped: bool) -> Callable[[Select[Any]], Select[Any]]:
+        return lambda found: self.dialect.by_line(found, self.message, grouped)
+
+    def _by_group(self, found: Select[Any]) -> Select[Any]:
+        return self.dialect.by_group(found, self.message)
+
+    def _first_of(self, part: _Part, where: Condition | None, order: Order | None) -> Any:
+        """Return the first rows of a part, as a table of their ids."""
+        found = select(self.message.c.id).where(self.context.in_queue, *part.which)
+        if where is not None:
+            found = found.where(part.conditions.clause(where))
+        if order is not None and order.after is not None:
+            found = found.where(*self._after(part, order, *order.after))
+        found = part.by_index(found).order_by(*self._ends_of(part, order, where))
+        return found.limit(self.bound("limit_in", Integer())).subquery()
+
+    def _after(self, part: _Part, order: Order, value: Any, id: int) -> list[ColumnElement[bool]]:
+        """Return that rows of a part come after a place; what is due also in the form with which an index begins."""
+        if order.field != "due_at":
+            return [comes_after(part.conditions, part.conditions.column(order.field), order, value, id)]
+        if part.due is None:
+            ids, mark = self.message.c.id, literal(id, BigInteger())
+            return [] if value is not None else [ids < mark if order.descending else ids > mark]
+        after = [comes_after(part.conditions, part.due, order, value, id)]
+        if value not in (FIRST, LAST):
+            bound = part.conditions.bound("due_at", value)
+            after.append(part.due <= bound if order.descending else part.due >= bound)
+        return after
+
+    def _ends_of(self, part: _Part, order: Order | None, where: Condition | None) -> list[ColumnElement[Any]]:
+        """Return the order of the rows of a part, in the form in which its index has them if it has them in it."""
+        ids = self.message.c.id
+        descending = order is not None and order.descending
+        by_due = order is None or order.field == "due_at"
+        if by_due and part.is_line and part.due is not None:
+            return [part.due.desc(), ids.desc()] if descending else [part.due, ids]
+        if order is not None and (order.field == "id" or (by_due and part.due is None)):
+            # Plus nothing: else a planner that expects few rows may prefer to read the whole table by its primary key.
+            by_id = ids if part.due is None and where is None else ids + const(0)
+            return [by_id.desc() if descending else by_id.asc()]
+        column = part.conditions.column("due_at" if order is None else order.field)
+        return self._ends(column if part.due is None or not by_due else part.due, order)
+
+    def _ends(self, column: ColumnElement[Any], order: Order | None) -> list[ColumnElement[Any]]:
+        ids = self.message.c.id
+        if order is None:
+            return [self.message.c.priority, *self.dialect.nulls_last(column), ids]
+        by_id = ids.desc() if order.descending else ids
+        return [by_id] if order.field == "id" else [*self.dialect.nulls_last(column, order.descending), by_id]
+
+
+def comes_after(
+    conditions: Conditions, column: ColumnElement[Any], order: Order, value: Any, id: int
+) -> ColumnElement[bool]:
+    """Return that a row comes after a place in an order in which nulls are last."""
+    ids = conditions.table.c.id
+    mark = literal(id, BigInteger())
+    later_id = ids < mark if order.descending else ids > mark
+    if order.field == "id":
+        return later_id
+    if value is None:
+        return and_(column.is_(None), later_id)
+    bound = conditions.bound(order.field, value)
+    later, tied = column < bound if order.descending else column > bound, column == bound
+    if value in (FIRST, LAST):  # stands for whatever is beyond it
+        tied = column <= bound if value == FIRST else column >= bound
+        later = and_(later, not_(tied))
+    # A value that was mended to be shown is not the one that is stored: no page begins with its own mark.
+    return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
+
+
+def _has_rows(part: _Part, order: Order | None) -> bool:
+    """Return whether a page may have rows of a part: none that are due come after one that is not."""
+    if part.due is None or order is None or order.field != "due_at":
+        return True
+    return order.after is None or order.after[0] is not None

@@ -1,0 +1,233 @@
+-- statement: near
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id >
+    (SELECT max(every.id) AS max_1
+FROM duerow_message AS every) - 20000
+ORDER BY duerow_message.id DESC
+
+-- statement: near-after
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id >
+    CAST(:param_1 AS BIGINT) AND duerow_message.id < CAST(:param_2 AS BIGINT) + 20000 AND duerow_message.attempts >
+    CAST(:param_3 AS BIGINT)
+ORDER BY duerow_message.id
+
+-- statement: page
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority = CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority < CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.priority, CASE WHEN (duerow_message.due_at IS NULL) THEN 1 ELSE 0 END, duerow_message.due_at,
+    duerow_message.id) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority > CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.priority, CASE WHEN (duerow_message.due_at IS NULL) THEN 1 ELSE 0 END, duerow_message.due_at,
+    duerow_message.id) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority = CAST(:param_2 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at, duerow_message.id) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority < CAST(:param_2 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.priority, CASE WHEN (duerow_message.due_at IS NULL) THEN 1 ELSE 0 END, duerow_message.due_at,
+    duerow_message.id) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority > CAST(:param_2 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.priority, CASE WHEN (duerow_message.due_at IS NULL) THEN 1 ELSE 0 END, duerow_message.due_at,
+    duerow_message.id) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
+    NOT NULL AND duerow_message.status IN ('new', 'error') AND duerow_message.due_at IS NULL AND
+    duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.priority, CASE WHEN (duerow_message.behind_at IS NULL) THEN 1 ELSE 0 END,
+    duerow_message.behind_at, duerow_message.id) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.priority, CASE WHEN (COALESCE(duerow_message.due_at, duerow_message.behind_at) IS NULL) THEN 1
+    ELSE 0 END, COALESCE(duerow_message.due_at, duerow_message.behind_at), duerow_message.id) AS anon_8) AS parts)
+ORDER BY duerow_message.priority, CASE WHEN (COALESCE(duerow_message.due_at, duerow_message.behind_at) IS NULL) THEN 1
+    ELSE 0 END, COALESCE(duerow_message.due_at, duerow_message.behind_at), duerow_message.id
+
+-- statement: page-due_at-after
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority = CAST(:param_1 AS SMALLINT) AND
+    duerow_message.status IN (:param_2, :param_3) AND duerow_message.due_at <= CAST(:param_4 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_5 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_6 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_5 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_6 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_7 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority < CAST(:param_1 AS SMALLINT) AND
+    duerow_message.status IN (:param_8, :param_9) AND duerow_message.due_at <= CAST(:param_10 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_11 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_12 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_11 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_12 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_13 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority > CAST(:param_1 AS SMALLINT) AND
+    duerow_message.status IN (:param_14, :param_15) AND duerow_message.due_at <= CAST(:param_16 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_17 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_18 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_17 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_18 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_19 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority = CAST(:param_20 AS SMALLINT) AND
+    duerow_message.status IN (:param_21, :param_22) AND duerow_message.due_at <= CAST(:param_23 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_24 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_25 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_24 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_25 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_26 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority < CAST(:param_20 AS SMALLINT) AND
+    duerow_message.status IN (:param_27, :param_28) AND duerow_message.due_at <= CAST(:param_29 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_30 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_31 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_30 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_31 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_32 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.priority > CAST(:param_20 AS SMALLINT) AND
+    duerow_message.status IN (:param_33, :param_34) AND duerow_message.due_at <= CAST(:param_35 AS DATETIME2(6)) AND
+    (duerow_message.due_at < CAST(:param_36 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_37 AS BIGINT) OR
+    duerow_message.due_at = CAST(:param_36 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_37 AS BIGINT) OR
+    duerow_message.due_at IS NULL) AND duerow_message.due_at <= CAST(:param_38 AS DATETIME2(6)) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
+    NOT NULL AND duerow_message.status IN ('new', 'error') AND duerow_message.due_at IS NULL AND
+    duerow_message.behind_at IS NOT NULL AND duerow_message.status IN (:param_39, :param_40) AND
+    COALESCE(duerow_message.due_at, duerow_message.behind_at) <= CAST(:param_41 AS DATETIME2(6)) AND
+    (duerow_message.behind_at < CAST(:param_42 AS DATETIME2(6)) AND duerow_message.id != CAST(:param_43 AS BIGINT) OR
+    duerow_message.behind_at = CAST(:param_42 AS DATETIME2(6)) AND duerow_message.id < CAST(:param_43 AS BIGINT) OR
+    duerow_message.behind_at IS NULL) AND duerow_message.behind_at <= CAST(:param_44 AS DATETIME2(6))
+ORDER BY duerow_message.behind_at DESC, duerow_message.id DESC) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NULL AND duerow_message.behind_at IS NULL AND duerow_message.status != 'dead' AND duerow_message.status IN
+    (:param_45, :param_46) AND COALESCE(duerow_message.due_at, duerow_message.behind_at) <= CAST(:param_47 AS
+    DATETIME2(6))
+ORDER BY duerow_message.id + 0 DESC) AS anon_8) AS parts)
+ORDER BY COALESCE(duerow_message.due_at, duerow_message.behind_at) DESC, duerow_message.id DESC
+
+-- statement: page-id
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority = CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority < CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_due))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.priority > CAST(:param_1 AS SMALLINT) AND
+    duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message WITH (INDEX(duerow_message_heads))
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.due_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
+    NOT NULL AND duerow_message.status IN ('new', 'error') AND duerow_message.due_at IS NULL AND
+    duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
+    NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.id DESC) AS anon_6) AS parts)
+ORDER BY duerow_message.id DESC

@@ -1,0 +1,223 @@
+-- statement: near
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.id > (SELECT max(every.id) AS max_1
+FROM duerow_message AS every) - 20000
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: near-after
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.id > :param_1 AND duerow_message.id < :param_2 + 20000 AND
+    duerow_message.attempts > :param_3
+ORDER BY duerow_message.id
+LIMIT :limit_in OFFSET :param_4
+
+-- statement: page
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_2) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_3) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_4) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority = :param_5
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_6) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority < :param_5
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_7) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority > :param_5
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_8) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.priority, duerow_message.behind_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_9) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
+    duerow_message.id
+LIMIT :limit_in OFFSET :param_10) AS anon_8) AS parts)
+ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
+    duerow_message.id
+LIMIT :limit_in OFFSET :param_11
+
+-- statement: page-due_at-after
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1 AND duerow_message.status IN (:param_2, :param_3) AND duerow_message.due_at <=
+    :param_4 AND (duerow_message.due_at < :param_5 AND duerow_message.id != :param_6 OR duerow_message.due_at =
+    :param_5 AND duerow_message.id < :param_6 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <= :param_7
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_8) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1 AND duerow_message.status IN (:param_9, :param_10) AND duerow_message.due_at <=
+    :param_11 AND (duerow_message.due_at < :param_12 AND duerow_message.id != :param_13 OR duerow_message.due_at =
+    :param_12 AND duerow_message.id < :param_13 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <=
+    :param_14
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_15) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1 AND duerow_message.status IN (:param_16, :param_17) AND duerow_message.due_at
+    <= :param_18 AND (duerow_message.due_at < :param_19 AND duerow_message.id != :param_20 OR duerow_message.due_at =
+    :param_19 AND duerow_message.id < :param_20 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <=
+    :param_21
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_22) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority = :param_23 AND duerow_message.status IN (:param_24, :param_25) AND
+    duerow_message.due_at <= :param_26 AND (duerow_message.due_at < :param_27 AND duerow_message.id != :param_28 OR
+    duerow_message.due_at = :param_27 AND duerow_message.id < :param_28 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_29
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_30) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority < :param_23 AND duerow_message.status IN (:param_31, :param_32) AND
+    duerow_message.due_at <= :param_33 AND (duerow_message.due_at < :param_34 AND duerow_message.id != :param_35 OR
+    duerow_message.due_at = :param_34 AND duerow_message.id < :param_35 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_36
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_37) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority > :param_23 AND duerow_message.status IN (:param_38, :param_39) AND
+    duerow_message.due_at <= :param_40 AND (duerow_message.due_at < :param_41 AND duerow_message.id != :param_42 OR
+    duerow_message.due_at = :param_41 AND duerow_message.id < :param_42 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_43
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_44) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL AND duerow_message.status IN
+    (:param_45, :param_46) AND coalesce(duerow_message.due_at, duerow_message.behind_at) <= :param_47 AND
+    (duerow_message.behind_at < :param_48 AND duerow_message.id != :param_49 OR duerow_message.behind_at = :param_48
+    AND duerow_message.id < :param_49 OR duerow_message.behind_at IS NULL) AND duerow_message.behind_at <= :param_50
+ORDER BY duerow_message.behind_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_51) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL AND
+    duerow_message.status != 'dead' AND duerow_message.status IN (:param_52, :param_53) AND
+    coalesce(duerow_message.due_at, duerow_message.behind_at) <= :param_54
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_55) AS anon_8) AS parts)
+ORDER BY coalesce(duerow_message.due_at, duerow_message.behind_at) DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_56
+
+-- statement: page-id
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_2) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_3) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_4) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_5) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_6) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_7) AS anon_6) AS parts)
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_8
