@@ -9,7 +9,7 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > (SELECT max(every.id) AS max_1
-FROM duerow_message AS every) - 20000
+FROM duerow_message AS every) - 5000
 ORDER BY duerow_message.id DESC
 LIMIT :limit_in::INTEGER
 
@@ -24,7 +24,7 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > :param_1::BIGINT AND duerow_message.id <
-    :param_2::BIGINT + 20000 AND duerow_message.attempts > :param_3::BIGINT
+    :param_2::BIGINT + 5000 AND duerow_message.attempts > :param_3::BIGINT
 ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 

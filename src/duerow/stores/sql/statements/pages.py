@@ -7,6 +7,7 @@ index, and the first of all these rows are the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -40,7 +41,7 @@ MOST_LINES: Final = 8
 MOST_COMPARISONS: Final = 40
 """The most comparisons of a condition for which a statement has a part for each index: each part repeats them."""
 
-NEAR: Final = 20_000
+NEAR: Final = 5_000
 """How many ids a page in the order of ids is looked for at first."""
 
 
@@ -95,12 +96,22 @@ class PageStatements(StatementGroup):
             lines: the lines of the queue.
             live: whether the condition holds for live messages only.
         """
+        if where is None and (order is None or order.after is None):
+            return self._first_page(order, tuple(lines))
+        return Statement(self._page(where, order, lines, live), kept=False, bounded=True)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
+    def _first_page(self, order: Order | None, lines: tuple[PriorityLine, ...]) -> Statement:
+        return Statement(self._page(None, order, lines, live=False), bounded=True)
+
+    def _page(
+        self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
+    ) -> Select[Any]:
         parts = [self._first_of(part, where, order) for part in self._parts(lines, live) if _has_rows(part, order)]
         ids = union_all(*(select(part.c.id) for part in parts)).subquery("parts")
         found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(ids.c.id)))
         column = self.context.conditions.column("due_at" if order is None else order.field)
-        found = found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
-        return Statement(found, kept=False, bounded=True)
+        return found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
 
     def _parts(self, lines: Sequence[PriorityLine], live: bool) -> list[_Part]:
         context = self.context

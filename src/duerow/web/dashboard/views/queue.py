@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from duerow.errors import InvalidCondition
+from duerow.errors import InvalidCondition, QueryTimeout
 from duerow.message import Message
+from duerow.phrases import PYTHON
 from duerow.web.dashboard import breakdown, charts
 from duerow.web.dashboard.live import SLOW_AGE
 from duerow.web.dashboard.selection import ORDERS, Selection, after, condition, place_of, selection
@@ -36,17 +37,18 @@ async def queue(visit: Visit) -> Shown:
         return await own(visit, name, cast(Any, handle))
     card = await visit.live.card(name)
     row = (await rows_of(visit, [name], {name: card}, now))[0]
-    chosen = selection(visit)
-    messages: Sequence[Message[Any]] = ()
+    chosen = selection(visit, handle.declared.indexed)
+    messages: Sequence[Message[Any]] | None = ()
     if chosen.refused is None:
         try:
-            find = visit.live.searched if chosen.where else visit.live.shared
-            messages = await find(
+            messages = await visit.live.soon(
                 ("messages", name, chosen.tab, chosen.where, chosen.order, chosen.after),
                 lambda: messages_of(visit, name, chosen),
             )
         except InvalidCondition as error:
             chosen.refused = error
+        except QueryTimeout as error:
+            chosen.stopped = error.told(PYTHON)
     scale, columns = visit.scale, await visit.columns(name, card.minutes)
     stats = card.stats
     graphs = [graph for graph in await visit.live.pipelines() if name in (*graph.queues, *graph.outputs)]
@@ -64,11 +66,12 @@ async def queue(visit: Visit) -> Shown:
             },
             "chosen": chosen,
             "orders": ORDERS,
-            "messages": [visit.web.shown(one) for one in messages[:PAGE]],
+            "searching": messages is None,
+            "messages": [visit.web.shown(one) for one in (messages or ())[:PAGE]],
             "suggested": [*(_example(field, kind) for field, kind in handle.declared.indexed.items()), *SUGGESTED],
             "fields": await suggestions(visit, name),
             "columns": sorted(handle.declared.indexed),
-            "next": place_of(messages[PAGE - 1], chosen.order) if len(messages) > PAGE else None,
+            "next": place_of(messages[PAGE - 1], chosen.order) if messages and len(messages) > PAGE else None,
             "scale": scale,
             "by_process": breakdown.by_process(columns, now, scale),
             "ready": breakdown.ready(columns, now, scale),
