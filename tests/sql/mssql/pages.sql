@@ -8,7 +8,7 @@ SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, due
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id >
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id >=
     (SELECT max(every.id) AS max_1
 FROM duerow_message AS every) - 5000
 ORDER BY duerow_message.id DESC
@@ -24,7 +24,7 @@ SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, due
     AS last_error
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.id >
-    CAST(:param_1 AS BIGINT) AND duerow_message.id < CAST(:param_2 AS BIGINT) + 5000 AND duerow_message.attempts >
+    CAST(:param_1 AS BIGINT) AND duerow_message.id <= CAST(:param_2 AS BIGINT) AND duerow_message.attempts >
     CAST(:param_3 AS BIGINT)
 ORDER BY duerow_message.id
 

@@ -8,7 +8,7 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.id > (SELECT max(every.id) AS max_1
+WHERE duerow_message.queue = :queue_in AND duerow_message.id >= (SELECT max(every.id) AS max_1
 FROM duerow_message AS every) - 5000
 ORDER BY duerow_message.id DESC
 LIMIT :limit_in
@@ -23,7 +23,7 @@ SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payloa
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
     AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.id > :param_1 AND duerow_message.id < :param_2 + 5000 AND
+WHERE duerow_message.queue = :queue_in AND duerow_message.id > :param_1 AND duerow_message.id <= :param_2 AND
     duerow_message.attempts > :param_3
 ORDER BY duerow_message.id
 LIMIT :limit_in

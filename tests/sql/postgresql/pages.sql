@@ -8,7 +8,7 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > (SELECT max(every.id) AS max_1
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id >= (SELECT max(every.id) AS max_1
 FROM duerow_message AS every) - 5000
 ORDER BY duerow_message.id DESC
 LIMIT :limit_in::INTEGER
@@ -23,8 +23,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > :param_1::BIGINT AND duerow_message.id <
-    :param_2::BIGINT + 5000 AND duerow_message.attempts > :param_3::BIGINT
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > :param_1::BIGINT AND duerow_message.id <=
+    :param_2::BIGINT AND duerow_message.attempts > :param_3::BIGINT
 ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 

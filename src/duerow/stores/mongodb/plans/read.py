@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.clock import micros, moment
+from duerow.clock import FIRST, micros, moment
+from duerow.clock import LAST as LATEST
 from duerow.conditions.fields import PAST_JSON, Path
 from duerow.conditions.model import Condition
 from duerow.plan import Plan
@@ -100,11 +101,14 @@ class MongoRead(MongoPlans):
         messages, way = self.names.messages, -1 if order.descending else 1
         page: list[dict[str, Any]] = []
         if order.after is None or order.after[0] is not None:
-            due = {"$and": [chosen, {"due_at": {"$ne": None}}]}
+            behind, within = ("$lte", "$gte") if order.descending else ("$gte", "$lte")
+            bounds: list[dict[str, Any]] = [{"due_at": {"$ne": None}}]
+            if order.after is not None and order.after[0] not in (FIRST, LATEST):
+                bounds.append({"due_at": {behind: micro(order.after[0])}})  # the index is read from there
+            due = {"$and": [chosen, *bounds]}
             times = yield commands.bounded(commands.find(messages, due, {"due_at": way}, limit, {"due_at": 1}))
             if len(times) == limit:
-                up_to = {"due_at": {"$gte" if order.descending else "$lte": times[-1]["due_at"]}}
-                due = {"$and": [chosen, up_to, {"due_at": {"$ne": None}}]}
+                due = {"$and": [chosen, *bounds, {"due_at": {within: times[-1]["due_at"]}}]}
             by_time = commands.find(messages, due, {"due_at": way, "_id": way}, limit, PLAIN)
             page = yield commands.bounded(by_time)
             if len(page) < len(times):

@@ -45,6 +45,9 @@ NEAR: Final = 5_000
 """How many ids a page in the order of ids is looked for at first."""
 
 
+LARGEST: Final = (1 << 63) - 1
+
+
 class _Part(NamedTuple):
     """Rows of a queue that one index has.
 
@@ -72,15 +75,17 @@ class PageStatements(StatementGroup):
         The messages that were pushed last are mostly there, and the primary key finds them at once.
         """
         ids, every = self.message.c.id, self.message.alias("every")
-        end = (func.max if order.descending else func.min)(every.c.id)
         found = select(*self.context.record).where(self.context.in_queue)
         if order.after is None:
-            start: ColumnElement[Any] = select(end).scalar_subquery()
+            first = select((func.max if order.descending else func.min)(every.c.id)).scalar_subquery()
+            bound: ColumnElement[Any] = first - const(NEAR) if order.descending else first + const(NEAR)
         else:
-            start = literal(order.after[1], BigInteger())
+            after = order.after[1]
+            last = max(after - NEAR, -LARGEST) if order.descending else min(after + NEAR, LARGEST)
+            bound = literal(last, BigInteger())
             found = found.where(comes_after(self.context.conditions, ids, order, *order.after))
-        near = ids > start - const(NEAR) if order.descending else ids < start + const(NEAR)
-        found = found.where(near).order_by(ids.desc() if order.descending else ids)
+        found = found.where(ids >= bound if order.descending else ids <= bound)
+        found = found.order_by(ids.desc() if order.descending else ids)
         if where is not None:
             found = found.where(self.context.conditions.clause(where))
         return Statement(found.limit(self.bound("limit_in", Integer())), kept=False, bounded=True)
