@@ -222,6 +222,8 @@ def statements(those: Statements) -> dict[str, Statement]:
     ready = parse("status in ('new', 'error') and due_at <= '2026-06-01T00:00:00Z'")
     found["page-due_at-after"] = of.page(ready, Order("due_at", descending=True, after=place), lines, live=True)
     found["page-id"] = of.page(None, Order(descending=True), [PriorityLine(0, False)], live=False)
+    found["is_large"] = of.is_large
+    found["small"] = of.small(parse("attempts > 3"), Order(after=(7, 7)))
     found["near"] = of.near(None, Order(descending=True))
     found["near-after"] = of.near(parse("attempts > 3"), Order(after=(7, 7)))
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)

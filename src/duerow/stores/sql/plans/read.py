@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.conditions.fields import FIELDS, JSON, Path
-from duerow.conditions.model import Condition, Value
+from duerow.conditions.model import Compare, Condition, Every, Value
 from duerow.message import LIVE
 from duerow.plan import Plan
 from duerow.store import Indexed, Inspection, Order, Query, QueueStats, Record, Tally
@@ -138,11 +138,17 @@ class ReadPlans(Plans):
         return not served and where.number <= MOST_COMPARISONS
 
     def _page(self, query: Query, values: dict[str, Any]) -> Plan[list[Record]]:
-        """Read a page of all messages of a queue: near its beginning if it is there, else of each part by its index."""
+        """Read a page of all messages of a queue: near its beginning if it is there, else of each part by its index.
+
+        A condition is tried on all messages of a queue that has few.
+        """
         context, order = self.context, query.order
         pages = context.statements.pages
-        if order is None and query.where is not None:
-            order = Order()
+        if query.where is not None:
+            order = order or Order()
+            if not _bounds_due(query.where) and not (yield from self._is_large(query.queue)):
+                rows = yield context.step(pages.small(query.where, order), values)
+                return [context.dialect.record(row) for row in rows]
         if order is not None and order.field == "id":
             rows = yield context.step(pages.near(query.where, order), values)
             if len(rows) >= query.limit:
@@ -152,6 +158,10 @@ class ReadPlans(Plans):
         live = asked is not None and asked <= set(LIVE)
         rows = yield context.step(pages.page(query.where, order, context.priorities.of(query.queue), live), values)
         return [context.dialect.record(row) for row in rows]
+
+    def _is_large(self, queue: str) -> Plan[bool]:
+        ((is_large,),) = yield self.context.step(self.context.statements.pages.is_large, {"queue_in": queue})
+        return bool(is_large)
 
     def tally(
         self, queue: str, where: Condition | None, by: Path | None, limit: int | None, indexed: tuple[Indexed, ...] = ()
@@ -236,3 +246,9 @@ class ReadPlans(Plans):
 def _rest(statuses: Collection[Value] | None) -> bool:
     """Return whether messages of these statuses all rest, for which there is an index."""
     return statuses is not None and not set(statuses) & set(LIVE)
+
+
+def _bounds_due(where: Condition) -> bool:
+    """Return whether a condition holds for a range of due times only, which indexes find."""
+    terms = where.terms if isinstance(where, Every) else (where,)
+    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in terms)

@@ -7,7 +7,7 @@ index, and the first of all these rows are the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from sqlalchemy import (
     Select,
     SmallInteger,
     and_,
+    case,
     func,
     literal,
     not_,
@@ -25,6 +26,8 @@ from sqlalchemy import (
     select,
     union_all,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.elements import Grouping
 
 from duerow.clock import FIRST, LAST
 from duerow.conditions.model import Condition
@@ -40,6 +43,9 @@ MOST_LINES: Final = 8
 
 MOST_COMPARISONS: Final = 40
 """The most comparisons of a condition for which a statement has a part for each index: each part repeats them."""
+
+FEW: Final = 2_000
+"""Up to how many messages of each part a queue counts as small: all its messages are looked at."""
 
 NEAR: Final = 5_000
 """How many ids a page in the order of ids is looked for at first."""
@@ -66,6 +72,27 @@ class _Part(NamedTuple):
     by_index: Callable[[Select[Any]], Select[Any]]
 
 
+class Repeated(ColumnElement[bool]):
+    """A condition that a statement has in several parts; it is compiled once, since that takes milliseconds."""
+
+    inherit_cache = False
+
+    def __init__(self, clause: ColumnElement[bool]) -> None:
+        self.clause, self.type = clause, clause.type
+
+    def self_group(self, against: Any = None) -> Any:
+        """Return this in parentheses where it stands beside others."""
+        return self if against is None else Grouping(self)
+
+
+@compiles(Repeated)
+def _repeated(element: Repeated, compiler: Any, **settings: Any) -> str:
+    written: dict[Repeated, str] = compiler.__dict__.setdefault("repeated", {})
+    if element not in written:
+        written[element] = compiler.process(element.clause, **settings)
+    return written[element]
+
+
 class PageStatements(StatementGroup):
     """Statements that read a page of all messages of a queue."""
 
@@ -90,6 +117,34 @@ class PageStatements(StatementGroup):
             found = found.where(self.context.conditions.clause(where))
         return Statement(found.limit(self.bound("limit_in", Integer())), kept=False, bounded=True)
 
+    @cached_property
+    def is_large(self) -> Statement:
+        """Say whether a part of a queue has many messages."""
+        beyond = [self._is_long(part) for part in self._parts((), live=False)]
+        return Statement(select(case((or_(*beyond), const(1)), else_=const(0))), bounded=True)
+
+    def _is_long(self, part: _Part) -> ColumnElement[bool]:
+        some = part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which)).limit(FEW + 1)
+        return select(func.count()).select_from(some.subquery()).scalar_subquery() > const(FEW)
+
+    def small(self, where: Condition, order: Order) -> Statement:
+        """Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one by one.
+
+        That a statement has the condition once, not once a part, spares most of the time that it takes to write it.
+        """
+        parts = [
+            part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which))
+            for part in self._parts((), live=False)
+        ]
+        every = union_all(*parts).subquery("parts")
+        found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(every.c.id)))
+        found = found.where(self.context.conditions.clause(where))
+        column = self.context.conditions.column(order.field)
+        if order.after is not None:
+            found = found.where(comes_after(self.context.conditions, column, order, *order.after))
+        found = found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
+        return Statement(found, kept=False, bounded=True)
+
     def page(
         self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
     ) -> Statement:
@@ -112,32 +167,37 @@ class PageStatements(StatementGroup):
     def _page(
         self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
     ) -> Select[Any]:
-        parts = [self._first_of(part, where, order) for part in self._parts(lines, live) if _has_rows(part, order)]
-        ids = union_all(*(select(part.c.id) for part in parts)).subquery("parts")
+        parts = [part for part in self._parts(lines, live) if _has_rows(part, order)]
+        asked: dict[Conditions, ColumnElement[bool]] = {}
+        if where is not None:
+            asked = {one: Repeated(one.clause(where)) for one in {part.conditions for part in parts}}
+        firsts = [self._first_of(part, asked.get(part.conditions), order) for part in parts]
+        ids = union_all(*(select(first.c.id) for first in firsts)).subquery("parts")
         found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(ids.c.id)))
         column = self.context.conditions.column("due_at" if order is None else order.field)
         return found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
 
     def _parts(self, lines: Sequence[PriorityLine], live: bool) -> list[_Part]:
         context = self.context
-        few = len(lines) <= MOST_LINES
+        few, in_line = len(lines) <= MOST_LINES, Conditions(self.dialect, self.message, in_line=True)
         parts = [
             part
             for grouped in (False, True)
-            for part in self._in_line(grouped, sorted(one.priority for one in lines if few and one.grouped == grouped))
+            for part in self._in_line(
+                grouped, sorted(one.priority for one in lines if few and one.grouped == grouped), in_line
+            )
         ]
         behind = (*context.in_live_group, self.message.c.due_at.is_(None), self.message.c.behind_at.is_not(None))
         parts.append(_Part(behind, context.conditions, self.message.c.behind_at, False, self._by_group))
         resting = self.dialect.stopped(self.message) if live else context.resting
         return [*parts, _Part(resting, context.conditions, None, False, lambda found: found)]
 
-    def _in_line(self, grouped: bool, priorities: Sequence[int]) -> Iterator[_Part]:
+    def _in_line(self, grouped: bool, priorities: Sequence[int], in_line: Conditions) -> Iterator[_Part]:
         """Yield the rows in line with each of these priorities, and those with others, of which there are hardly any.
 
         A priority may be new, or none that duerow wrote.
         """
         columns = self.message.c
-        in_line = Conditions(self.dialect, self.message, in_line=True)
         which = (columns.due_at.is_not(None), self.context.in_group(grouped))
         bounds = [literal(priority, SmallInteger()) for priority in priorities]
         for bound in bounds:
@@ -154,14 +214,14 @@ class PageStatements(StatementGroup):
     def _by_group(self, found: Select[Any]) -> Select[Any]:
         return self.dialect.by_group(found, self.message)
 
-    def _first_of(self, part: _Part, where: Condition | None, order: Order | None) -> Any:
+    def _first_of(self, part: _Part, asked: ColumnElement[bool] | None, order: Order | None) -> Any:
         """Return the first rows of a part, as a table of their ids."""
         found = select(self.message.c.id).where(self.context.in_queue, *part.which)
-        if where is not None:
-            found = found.where(part.conditions.clause(where))
+        if asked is not None:
+            found = found.where(asked)
         if order is not None and order.after is not None:
             found = found.where(*self._after(part, order, *order.after))
-        found = part.by_index(found).order_by(*self._ends_of(part, order, where))
+        found = part.by_index(found).order_by(*self._ends_of(part, order, asked is None))
         return found.limit(self.bound("limit_in", Integer())).subquery()
 
     def _after(self, part: _Part, order: Order, value: Any, id: int) -> list[ColumnElement[bool]]:
@@ -177,7 +237,7 @@ class PageStatements(StatementGroup):
             after.append(part.due <= bound if order.descending else part.due >= bound)
         return after
 
-    def _ends_of(self, part: _Part, order: Order | None, where: Condition | None) -> list[ColumnElement[Any]]:
+    def _ends_of(self, part: _Part, order: Order | None, every: bool) -> list[ColumnElement[Any]]:
         """Return the order of the rows of a part, in the form in which its index has them if it has them in it."""
         ids = self.message.c.id
         descending = order is not None and order.descending
@@ -186,7 +246,7 @@ class PageStatements(StatementGroup):
             return [part.due.desc(), ids.desc()] if descending else [part.due, ids]
         if order is not None and (order.field == "id" or (by_due and part.due is None)):
             # Plus nothing: else a planner that expects few rows may prefer to read the whole table by its primary key.
-            by_id = ids if part.due is None and where is None else ids + const(0)
+            by_id = ids if part.due is None and every else ids + const(0)
             return [by_id.desc() if descending else by_id.asc()]
         column = part.conditions.column("due_at" if order is None else order.field)
         return self._ends(column if part.due is None or not by_due else part.due, order)
