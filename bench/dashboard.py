@@ -1,8 +1,10 @@
 """How quickly the dashboard answers, and what its viewers cost the database: python -m bench.dashboard.
 
 A PostgreSQL with many queues, one of which holds half of all messages; the dashboard runs in a process of its own. Each
-page is asked for one after another while other pages are open and kept live. Then: how long after a push an open page
-shows it, and, of a growing number of viewers, how many reads the dashboard makes in a second, counted in its process.
+page is asked for one after another while other pages are open and kept live. Between two requests passes more time than
+anything is shown again for, so that each request reads all that it shows. A list that a page does not wait for is there
+some time after the page: that is measured as well. Then: how long after a push an open page shows it, and, of a growing
+number of viewers, how many reads the dashboard makes in a second, and how many transactions the database counts.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from statistics import quantiles
 from typing import Any, Final
 
 import httpx
+import psycopg
 import uvicorn
 from starlette.responses import PlainTextResponse
 
@@ -31,14 +34,35 @@ from tests.servers.process import free_port
 READS: Final = "/reads"
 """Where the measured process tells how often it has asked the database for something."""
 
+PAUSE: Final = 0.6
+"""Seconds between two requests for a page: longer than quick data is shown again."""
+
+SEARCHING: Final = "Still searching"
+"""What a page says whose list is not there yet."""
+
+STOPPED: Final = "Not found yet"
+"""What a page says whose search took too long."""
+
+PATIENCE: Final = 60.0
+"""Seconds to wait for a list."""
+
 PAGES: Final = {
     "overview": "/",
     "overview, page 7": "/?sort=name&page=7",
     "overview, filtered": "/?q=queue-09",
     "queue": f"/queues/{BIG}",
+    "queue, newest first": f"/queues/{BIG}?order=-id",
+    "queue, by priority": f"/queues/{BIG}?order=priority",
     "queue, ready": f"/queues/{BIG}?tab=ready&order=due_at",
+    "queue, delayed": f"/queues/{BIG}?tab=delayed",
+    "queue, in progress": f"/queues/{BIG}?tab=leased",
+    "queue, failed": f"/queues/{BIG}?tab=error",
+    "queue, stopped": f"/queues/{BIG}?tab=stopped",
     "queue, dead": f"/queues/{BIG}?tab=dead",
-    "queue, indexed condition": f"/queues/{BIG}?where=payload.customer+%3D+77",
+    "small queue": "/queues/queue-0500",
+    "small queue, newest first": "/queues/queue-0500?order=-id",
+    "small queue, condition without index": "/queues/queue-0500?where=payload.order+%3D+{n}",
+    "queue, indexed condition": f"/queues/{BIG}?where=payload.customer+%3D+{{n}}",
     "queue, condition without index": f"/queues/{BIG}?where=payload.order+%3D+77",
     "message": f"/queues/{BIG}/messages/{{id}}",
     "path of a message": f"/queues/{BIG}/messages/{{id}}/way",
@@ -62,7 +86,7 @@ def main() -> None:
     parser.add_argument("--queues", type=int, default=1_000)
     parser.add_argument("--messages", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=60, help="how often each page is asked for")
-    parser.add_argument("--viewers", type=int, nargs="*", default=[0, 1, 10, 100])
+    parser.add_argument("--viewers", type=int, nargs="*", default=[0, 1, 10, 50, 100])
     parser.add_argument("--url", help="a database that was filled before; default: a server that is started for this")
     chosen = parser.parse_args()
     with server(chosen.url) as url:
@@ -72,7 +96,7 @@ def main() -> None:
         with dashboard(url) as address:
             asyncio.run(answers(address, url, chosen.requests))
             asyncio.run(delays(address, url, chosen.requests))
-            asyncio.run(costs(address, chosen.viewers))
+            asyncio.run(costs(address, chosen.viewers, url))
 
 
 @contextmanager
@@ -136,25 +160,38 @@ async def answers(address: str, url: str, requests: int) -> None:
             job = db.queue("duerow.jobs").history(limit=1)[0].id
         async with viewers(address, ["/", f"/queues/{BIG}", "/dead"]):
             await asyncio.sleep(8)
-            print("\n| page | p50 | p95 | highest | size |\n|---|---|---|---|---|")
+            print("\n| page | p50 | p95 | highest | list there after | size |\n|---|---|---|---|---|---|")
             for name, path in PAGES.items():
-                print(await measured(browser, name, path.format(id=id, job=job), requests))
+                print(await measured(browser, name, path.replace("{id}", str(id)).replace("{job}", str(job)), requests))
 
 
 async def measured(browser: httpx.AsyncClient, name: str, path: str, requests: int) -> str:
-    """Return the line of a page in the table; a page whose search was stopped is one that was answered."""
-    times, size, stopped = [], 0, 0
-    for _ in range(requests):
+    """Return the line of a page in the table; `{n}` in its path is another number each time."""
+    times, size, listed = [], 0, ""
+    first = time.perf_counter()
+    for number in range(requests):
         began = time.perf_counter()
-        page = await browser.get(path)
+        page = await browser.get(path.replace("{n}", str(77 + number)))
         times.append(1000 * (time.perf_counter() - began))
         size = len(page.content)
-        stopped += page.status_code == 504
-        if page.status_code not in (200, 504):
+        if page.status_code != 200:
             return f"{path}: {page.status_code} {page.text[-400:]}"
-    cuts = quantiles(times, n=100) if len(times) > 1 else times * 99
-    end = f" {stopped} stopped |" if stopped else ""
-    return f"| {name} | {cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {max(times):.0f} ms | {size / 1000:.0f} kB |{end}"
+        if number == 0 and SEARCHING in page.text:
+            listed = await _listed(browser, path.replace("{n}", "77"), first)
+        await asyncio.sleep(PAUSE)
+    cuts = quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
+    line = f"{cuts[49]:.0f} ms | {cuts[94]:.0f} ms | {max(times):.0f} ms | {listed or 'at once'} | {size / 1000:.0f} kB"
+    return f"| {name} | {line} |"
+
+
+async def _listed(browser: httpx.AsyncClient, path: str, began: float) -> str:
+    """Return how long after the first request a page has its list, or that its search was stopped."""
+    while (spent := time.perf_counter() - began) < PATIENCE:
+        text = (await browser.get(path)).text
+        if SEARCHING not in text:
+            return f"{'stopped after ' if STOPPED in text else ''}{spent:.1f} s"
+        await asyncio.sleep(0.1)
+    return f"not within {PATIENCE:.0f} s"
 
 
 async def delays(address: str, url: str, changes: int) -> None:
@@ -173,7 +210,7 @@ async def delays(address: str, url: str, changes: int) -> None:
                 await queue.push({"order": number + 1})
                 await anext(events)
                 times.append(1000 * (time.perf_counter() - began))
-    cuts = quantiles(times, n=100)
+    cuts = quantiles(times, n=100, method="inclusive")
     print(f"\nfrom a push to the open page: p50 {cuts[49]:.0f} ms, p95 {cuts[94]:.0f} ms, highest {max(times):.0f} ms")
 
 
@@ -201,16 +238,27 @@ class viewers:
         await self.browser.aclose()
 
 
-async def costs(address: str, numbers: list[int], seconds: float = 10.0) -> None:
-    """Print how many reads a second the dashboard makes for so many viewers of the overview."""
-    print("\n| viewers of the overview | reads a second |\n|---|---|")
+async def costs(address: str, numbers: list[int], url: str, seconds: float = 10.0) -> None:
+    """Print the dashboard's reads and the database's transactions in a second, for so many viewers of the overview."""
+    print("\n| viewers of the overview | reads a second | transactions a second |\n|---|---|---|")
     for number in numbers:
         async with viewers(address, ["/"] * number), httpx.AsyncClient(base_url=address) as asking:
             await asyncio.sleep(8)
-            before, began = int((await asking.get(READS)).text), time.monotonic()
+            before, began = (int((await asking.get(READS)).text), transactions(url)), time.monotonic()
             await asyncio.sleep(seconds)
-            after = int((await asking.get(READS)).text)
-            print(f"| {number} | {(after - before) / (time.monotonic() - began):.1f} |")
+            after, spent = (int((await asking.get(READS)).text), transactions(url)), time.monotonic() - began
+            rates = [(last - first) / spent for first, last in zip(before, after, strict=True)]
+            print(f"| {number} | {rates[0]:.1f} | {rates[1]:.1f} |")
+
+
+def transactions(url: str) -> int:
+    """Return how many transactions the database has counted, which it notes a second later at most."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute(
+            "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,9 @@ from typing import Any, Final, Protocol
 
 QUEUE: Final = "mail"
 GROUPS: Final = "groups"
+LETTERS: Final = "letters"
+"""A queue without groups, with messages due, delayed and dead."""
+
 LEASED: Final = 300
 """Messages that a consumer has, to be settled."""
 
@@ -97,5 +100,8 @@ def insertions(dialect: Dialect, table: str, crowd: Crowd) -> list[str]:
         some(crowd.groups, **behind, queue=f"'{GROUPS}'", group="'g-' || n"),
         some(100, **lent, queue=f"'{GROUPS}'", group="'lent-' || n"),
         some(100, **behind, queue=f"'{GROUPS}'", group="'lent-' || n"),
+        some(crowd.ready, queue=f"'{LETTERS}'"),
+        some(crowd.delayed, queue=f"'{LETTERS}'", priority="-5", due_at=soon),
+        some(crowd.dead, queue=f"'{LETTERS}'", status="'dead'", due_at="NULL"),
         some(50, queue="'billing'"),
     ]

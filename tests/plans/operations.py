@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from duerow.conditions.model import Compare
+from duerow.conditions.model import Compare, Condition
 from duerow.message import LIVE, OnDuplicate
 from duerow.plan import Plan
 from duerow.reservation import Receipt
@@ -18,6 +18,7 @@ from duerow.store import (
     Counted,
     Entry,
     Moved,
+    Order,
     Query,
     Record,
     Released,
@@ -28,7 +29,8 @@ from duerow.store import (
     Turn,
 )
 from duerow.stores.sql.plans.store import SqlStore
-from tests.plans.bulk_rows import CONSUMER, GROUPS, QUEUE
+from duerow.where import field
+from tests.plans.bulk_rows import CONSUMER, GROUPS, LETTERS, QUEUE
 
 MINUTE: Final = timedelta(minutes=1)
 KEEPING: Final = Retention(history=timedelta(days=1), keys=timedelta(days=1))
@@ -148,6 +150,16 @@ def published(store: SqlStore, leased: Leased) -> Plan[Any]:
     return (yield from store.bulk.publish("batch", {"part": 200, "another": 20}, turns, once="batch"))
 
 
+def page(order: Order, where: Condition | None = None) -> Query:
+    """A page of a queue in which messages of several kinds are."""
+    return Query(LETTERS, where=where, order=order, limit=50)
+
+
+READY: Final = field("status").in_(LIVE) & (field("due_at") <= NOW)
+LIVE_PARTS: Final = {*LINES, GROUP, STOPPED, ID}
+PARTS: Final = {*LINES, GROUP, RESTING, ID}
+FIRST_ROWS: Final = "of the first rows of each index, of which there are no more than are asked for"
+
 KEYS: Final = [entry(f"k-{10 * number}") for number in range(1, 21)] + [entry(f"new-{number}") for number in range(20)]
 BOUND_ROWS: Final = "of the rows that are given, which are locked in the order of their keys"
 FOUND_ROWS: Final = "of the rows that were found, of which there are no more than are asked for"
@@ -231,6 +243,27 @@ OPERATIONS: Final = [
     ),
     Operation("find by key", find(Query(QUEUE, keys=("k-10",), statuses=LIVE)), 1, {KEY}, FOUND_ROWS),
     Operation("find a page", find(Query(QUEUE, after_id=10, by_id=True, limit=100)), 100, {ID}),
+    Operation(
+        "find by key among few", find(Query("few", keys=("k",), statuses=LIVE, by_id=True)), 1, {KEY}, FOUND_ROWS
+    ),
+    Operation("a page by due time", find(page(Order("due_at"))), 150, PARTS, FIRST_ROWS),
+    Operation(
+        "a page by due time, from the last", find(page(Order("due_at", descending=True))), 150, PARTS, FIRST_ROWS
+    ),
+    Operation("the next page by due time", find(page(Order("due_at", after=(NOW, 1)))), 150, PARTS, FIRST_ROWS),
+    Operation(
+        "the next page from the last",
+        find(page(Order("due_at", descending=True, after=(NOW, 1)))),
+        150,
+        PARTS,
+        FIRST_ROWS,
+    ),
+    Operation("a page of what is ready", find(page(Order("due_at"), READY)), 50, LIVE_PARTS, FIRST_ROWS),
+    Operation(
+        "a page of what was ready last", find(page(Order("due_at", descending=True), READY)), 50, LIVE_PARTS, FIRST_ROWS
+    ),
+    Operation("a page of what is at rest", find(page(Order("due_at", after=(None, 1)))), 50, PARTS, FIRST_ROWS),
+    Operation("the newest of all queues", find(Query("billing", order=Order(descending=True), limit=50)), 50, {ID}),
     Operation("a page of a scan", scan(Scan(queues=(QUEUE,), after=(10, 0), limit=100)), 100, {ID}),
     Operation("a page of what a claim holds", scan(Scan(where=HELD, after=(10, 0), last=110)), 100, {ID}),
     Operation("the last of a scan", scan(Scan(descending=True, limit=1)), 1, {ID}),

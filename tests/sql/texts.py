@@ -28,6 +28,7 @@ from duerow.stores.sql.entities.columns import StateTable, add_indexes, state_co
 from duerow.stores.sql.entities.keys import Key, keys_of
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.plans.store import SqlStore
+from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import ENTRY, OverRows, Statement, Statements
 from duerow.stores.sql.statements.context import StatementGroup
 from duerow.stores.sql.statements.push import OPTIONAL
@@ -61,7 +62,7 @@ WITH_PARAMETER = {
         frozenset(("due", "anew")),
         frozenset(("stopped",)),
     ],
-    "find": [("ids", "statuses"), ("by_id", "after_id")],
+    "find": [("ids", "statuses"), ("by_id", "after_id"), ("by_id", "keys", "live")],
 }
 
 SHIPMENT = Table(
@@ -215,6 +216,16 @@ def statements(those: Statements) -> dict[str, Statement]:
     asked = parse("payload.companyId = 3345 and payload.to.city < 'b'")
     with suppress(NotSupported):  # where a payload field can have no index
         found["search-indexed"] = of.search((), asked, Order(), locked=False, indexed_of=indexed_of)
+    lines = [PriorityLine(0, False), PriorityLine(5, True)]
+    found["page"] = of.page(None, None, lines, live=False)
+    place = (datetime(2026, 1, 1, tzinfo=UTC), 7)
+    ready = parse("status in ('new', 'error') and due_at <= '2026-06-01T00:00:00Z'")
+    found["page-due_at-after"] = of.page(ready, Order("due_at", descending=True, after=place), lines, live=True)
+    found["page-id"] = of.page(None, Order(descending=True), [PriorityLine(0, False)], live=False)
+    found["is_large"] = of.is_large
+    found["small"] = of.small(parse("attempts > 3"), Order(after=(7, 7)))
+    found["near"] = of.near(None, Order(descending=True))
+    found["near-after"] = of.near(parse("attempts > 3"), Order(after=(7, 7)))
     found["tally"] = of.tally(where, ("payload", "companyId"), limited=True, resting=False)
     about = parse("outcome = 'failed' and payload.companyId = 3345 and error.type like 'Time%'")
     found["history_rows"] = of.history_rows(

@@ -15,6 +15,7 @@ from argon2 import PasswordHasher
 import duerow
 from duerow import aio
 from duerow.web import Account, Accounts, application, digest
+from duerow.web.dashboard import live
 
 PASSWORD = "correct horse"
 TOKEN = "duerow_token-of-the-shop"
@@ -23,6 +24,12 @@ HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD) 
 QUEUES = "/api/v1/queues"
 
 Opened = Callable[..., httpx.AsyncClient]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages wait for their lists, which a busy machine may read slowly; tests of the wait set it themselves."""
+    monkeypatch.setattr(live, "LIST_WAIT", 60.0)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from duerow.plan import Plan
 from duerow.queue.audit import is_reserved
 from duerow.queue.definition import readable
 from duerow.queue.schedule import queue_of
-from duerow.store import Consumer, Query
+from duerow.store import Consumer, Order, Query
 
 
 class Directory(Pipelines):
@@ -45,10 +45,11 @@ class Directory(Pipelines):
     async def knows_queue(self, name: str) -> bool:
         """Return whether the database has any record of a queue; see `known_queues`."""
         called = check_queue_name(name)
+        any_message = Query(called, order=Order("due_at"), limit=1)  # an index has this order
 
         def look() -> Plan[bool]:
             said = yield from self.store.metadata.settings(called)
-            return bool(said or (yield from self.store.messages.find(Query(called, limit=1))))
+            return bool(said or (yield from self.store.messages.find(any_message)))
 
         return await self.run(look) or called in await self.known_queues(reserved=True)
 

@@ -51,6 +51,22 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     CAST(:after_id AS BIGINT)
 ORDER BY duerow_message.id
 
+-- statement: find-by_id-keys-live
+-- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- order.
+SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
+    duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
+    duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[key] IS
+    NOT NULL AND duerow_message.status IN ('new', 'error') AND duerow_message.[key] IN (SELECT keys_listed.value
+FROM (SELECT CAST(CAST([value] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [value]
+FROM OPENJSON(CAST(:keys_value AS NVARCHAR(MAX)))) AS keys_listed)
+ORDER BY duerow_message.id + 0
+
 -- statement: find-ids-statuses
 -- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
 -- order.

@@ -50,6 +50,21 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.id > :after_i
 ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 
+-- statement: find-by_id-keys-live
+-- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- order.
+SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
+    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.key IS NOT NULL AND duerow_message.status IN
+    ('new', 'error') AND duerow_message.key = ANY (CAST(CAST(:keys_value::VARCHAR AS TEXT) AS TEXT[]))
+ORDER BY duerow_message.id + 0
+LIMIT :limit_in::INTEGER
+
 -- statement: find-ids-statuses
 -- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
 -- order.

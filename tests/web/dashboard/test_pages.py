@@ -18,10 +18,13 @@ from duerow import Draft, Elsewhere, Relay, Sink, aio
 from duerow.aio.entity import EntityQueue
 from duerow.encryption import Encryption
 from duerow.entity import QueueState, queue_state
+from duerow.errors import QueryTimeout
 from duerow.pipeline import Pipeline
 from duerow.queue.beside import own_key
 from duerow.web import Accounts
+from duerow.web.dashboard import live as live_data
 from duerow.web.dashboard.live import Live, fresh_until
+from duerow.web.dashboard.views import queue as queue_view
 from duerow.worker.stack import Stack, payload_of
 from tests.web.conftest import TOKEN, Opened, form_token, logged_in
 
@@ -208,6 +211,65 @@ async def test_what_is_read_is_read_once_for_all_who_ask_at_the_same_time(memory
     assert await asyncio.gather(*asking[1:]) == ["value"] * 9
     assert await live.shared("key", read, age=60) == "value"
     assert begun == [1]
+
+
+async def test_a_page_is_there_before_a_list_that_takes_long_and_shows_the_list_once_it_is_found(
+    memory: aio.Database, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await memory.queue("orders").push({"n": 1})
+    ready, read = asyncio.Event(), queue_view.messages_of
+
+    async def slow(*asked: Any) -> Any:
+        await ready.wait()
+        return await read(*asked)
+
+    browser = opened(memory)
+    monkeypatch.setattr(live_data, "LIST_WAIT", 0.0)
+    monkeypatch.setattr(queue_view, "messages_of", slow)
+    page = await browser.get("/queues/orders")
+    assert page.status_code == 200
+    assert "Still searching" in page.text
+    assert f"messages/{found.id}" not in page.text
+    ready.set()
+    monkeypatch.setattr(live_data, "LIST_WAIT", 60.0)
+    assert f"messages/{found.id}" in (await browser.get("/queues/orders")).text
+
+
+async def test_a_page_says_that_its_search_was_stopped(
+    memory: aio.Database, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.queue("orders").push({"n": 1})
+    browser = opened(memory)
+
+    async def stopped(*_: Any) -> Any:
+        raise QueryTimeout(timedelta(seconds=30))
+
+    monkeypatch.setattr(queue_view, "messages_of", stopped)
+    page = await browser.get("/queues/orders?where=payload.n+%3D+2")
+    assert page.status_code == 200
+    assert "Not found yet" in page.text
+    assert "30 s" in page.text
+    assert "No message matches" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("address", "order"),
+    [
+        ("", "-due_at"),
+        ("?tab=ready", "due_at"),
+        ("?tab=dead", "-id"),
+        ("?where=payload.n = 1", "-due_at"),
+        ("?where=payload.to = 'x'", "-id"),
+        ("?where=payload.to = 'x'&order=priority", "priority"),
+    ],
+)
+async def test_a_list_is_at_first_in_an_order_that_an_index_has(
+    memory: aio.Database, opened: Opened, address: str, order: str
+) -> None:
+    queue = memory.queue("orders", indexed={"to": str})
+    await queue.declare()
+    page = await opened(memory).get(f"/queues/orders{address}")
+    assert f'<option value="{order}" selected>' in page.text
 
 
 class Base(DeclarativeBase):

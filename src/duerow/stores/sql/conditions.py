@@ -30,10 +30,13 @@ class Conditions:
         dialect: the dialect of the SQL.
         table: the table of messages, or of finished turns.
         indexed: the indexed payload fields, with the names of their indexes.
+        in_line: whether all rows are in line, so that none has its due time in another column.
     """
 
-    def __init__(self, dialect: Dialect, table: Table, indexed: Mapping[str, Indexed] | None = None) -> None:
-        self.dialect, self.table = dialect, table
+    def __init__(
+        self, dialect: Dialect, table: Table, indexed: Mapping[str, Indexed] | None = None, in_line: bool = False
+    ) -> None:
+        self.dialect, self.table, self._in_line = dialect, table, in_line
         named = (indexed or {}).items()
         self._kinds = {("payload", *field.path): field.kind for _, field in named}
         self._names = {("payload", *field.path): name for name, field in named}
@@ -58,6 +61,11 @@ class Conditions:
             return not_(func.coalesce(test, false()))
         roughly = self._roughly(condition)
         return test if roughly is None else and_(roughly, test)
+
+    def is_served(self, condition: Condition) -> bool:
+        """Return whether an index of a payload field finds the rows for which the condition holds."""
+        terms = condition.terms if isinstance(condition, Every) else (condition,)
+        return any(self._roughly(term) is not None for term in terms)
 
     def is_of_range(self, condition: Condition) -> bool:
         """Return whether an index serves the condition only as a range, so not in the order of ids."""
@@ -115,7 +123,7 @@ class Conditions:
         A message that waits for its group has its due time in another column.
         """
         column: ColumnElement[Any] = self.table.c[name]
-        if name == "due_at" and "behind_at" in self.table.c:
+        if name == "due_at" and "behind_at" in self.table.c and not self._in_line:
             return func.coalesce(column, self.table.c.behind_at, type_=self.dialect.moment)
         return collate(column, self.dialect.bytewise) if KINDS.get(name) == "text" else column
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from duerow import Database, Draft, Queue
+from duerow import Database, Draft, Message, Queue
 from duerow.conditions.model import some
 from duerow.errors import ConfigurationError, InvalidCondition
 from duerow.store import Query
@@ -269,6 +269,47 @@ def test_pages_in_any_order_miss_nothing_and_repeat_nothing(queue: Queue, clock:
         assert some_values == sorted(some_values, reverse=not ascending)
         assert all(getattr(one, name) is None for one in whole[len(some_values) :])
     assert len(queue.find(order="-id", after=queue.find()[-1].id)) == 10
+
+
+def test_pages_have_messages_of_every_kind_in_any_order(queue: Queue, other: Queue, clock: MovableClock) -> None:
+    push_every_kind(queue, other, clock)
+    later = field("due_at") > clock.now()
+    for where in (None, parse("status in ('new', 'error')"), later, ~later):
+        chosen = list(range(20)) if where is None else sorted(reference(queue, where))
+        for order in ("id", "due_at", "priority", "last_attempt_at", "group"):
+            for way in ("", "-"):
+                whole: list[Message] = []
+                while page := queue.find(where, order=way + order, limit=6, after=whole[-1] if whole else None):
+                    whole += page
+                assert sorted(one.payload for one in whole) == chosen, (where, way + order)
+                known = [(value, one.id) for one in whole if (value := getattr(one, order)) is not None]
+                assert known == sorted(known, reverse=way == "-"), (where, way + order)
+                rest = [one.id for one in whole[len(known) :]]
+                assert rest == sorted(rest, reverse=way == "-"), (where, way + order)
+
+
+def push_every_kind(queue: Queue, other: Queue, clock: MovableClock) -> None:
+    """Push messages to be in line and behind others of their group, delayed, leased, stopped and dead.
+
+    They have several priorities, and another queue has messages before and after them.
+    """
+    other.push_many([Draft(n) for n in range(5)])
+    for n in range(20):
+        queue.push(n, priority=n % 3, group=f"g{n % 2}" if n % 5 < 2 else None, delay=seconds(n * 7 % 11))
+    clock.advance(seconds(5))
+    dead, *_ = queue.reserve_many(4)
+    queue.bury(dead, "no use")
+    stopped = next(one for one in queue.find(order="-id") if one.leased_by is None)
+    queue.reschedule(stopped.id, due=None)
+    other.push_many([Draft(n) for n in range(5)])
+
+
+def test_a_queue_with_very_many_priorities_is_shown_in_the_order_of_due_times(
+    queue: Queue, clock: MovableClock
+) -> None:
+    queue.push_many([Draft(n, priority=n, due=clock.now() - seconds(n)) for n in range(-20, 21)])
+    assert [one.payload for one in queue.find(order="due_at", limit=5)] == [20, 19, 18, 17, 16]
+    assert [one.payload for one in queue.find(order="-due_at", limit=5)] == [-20, -19, -18, -17, -16]
 
 
 def test_an_order_that_messages_do_not_have_is_refused(queue: Queue) -> None:

@@ -162,7 +162,8 @@ class BackgroundJobs:
 
     async def under_way(self) -> list[BackgroundJob]:
         """Return the jobs that are not over, latest first."""
-        found = await self._queue.find(order="-id", limit=SHOWN)
+        found = await self._queue.find(order="-due_at", limit=SHOWN)  # an index has this order
+        found.sort(key=lambda one: one.id, reverse=True)
         return [job for one in found if (job := _live(one, False)) is not None]
 
     async def all(self) -> list[BackgroundJob]:

@@ -54,8 +54,14 @@ TOGETHER: Final = 8
 FIRST_WAIT: Final = 0.12
 """Seconds that the first request for many queues waits; queues not read by then appear later."""
 
+LIST_WAIT = 0.1
+"""Seconds that a page waits for its list of messages; one that takes longer is shown once it is there."""
+
 SEARCH_REST: Final = 4.0
 """A search is repeated after four times as long as it took, so that it takes up a fifth of a connection at most."""
+
+NAMES_REST: Final = 9.0
+"""Names are read anew after nine times as long as it took: one by one, which a thousand queues make slow."""
 
 LONGEST_REST: Final = 10.0
 """Seconds of reading that count at most for how long something slow is shown again."""
@@ -130,6 +136,29 @@ class Live:
             stale: the further seconds for which an old result is returned, while a new one is read in the background.
             rest: how many times as long as reading took a slow result is reused.
         """
+        now, kept = self._reading(key, read, age, stale, rest)
+        before_task = kept.before
+        if not kept.task.done() and before_task is not None and now < kept.before_until and _has_value(before_task):
+            return cast(T, before_task.result())
+        return cast(T, await asyncio.shield(kept.task))
+
+    async def soon(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T | None:
+        """Return the result of a search if it is there soon, else the previous one; None if there is none yet.
+
+        The search goes on, and whoever asks again gets its result. It is repeated as seldom as by `searched`.
+        """
+        now, kept = self._reading(key, read, AGE, STALE, SEARCH_REST)
+        if not kept.task.done():
+            await asyncio.wait((kept.task,), timeout=LIST_WAIT)
+        task = kept.task
+        if not task.done() and kept.before is not None and now < kept.before_until:
+            task = kept.before
+        return cast(T, await asyncio.shield(task)) if task.done() else None
+
+    def _reading(
+        self, key: Hashable, read: Callable[[], Awaitable[Any]], age: float, stale: float, rest: float
+    ) -> tuple[float, _Kept]:
+        """Return the time and the data of this key, which is being read or was read; it is read anew if it is old."""
         now = time.monotonic()
         kept = self._kept.get(key)
         if kept is None or now > kept.fresh_until:
@@ -140,10 +169,7 @@ class Live:
                 kept.before, kept.before_until = before.task, before.fresh_until + stale
             self._forget(now)
         kept.asked_at = now
-        before_task = kept.before
-        if not kept.task.done() and before_task is not None and now < kept.before_until and _has_value(before_task):
-            return cast(T, before_task.result())
-        return cast(T, await asyncio.shield(kept.task))
+        return now, kept
 
     def changed(self) -> None:
         """Drop everything except queue names, because somebody has changed something."""
@@ -161,7 +187,7 @@ class Live:
 
     async def names(self, own: bool = True) -> list[str]:
         """Return the names of all queues except duerow's own; `own` includes queues in the user's tables."""
-        found = await self.shared("names", self.web.database.known_queues, AGE, STALE)
+        found = await self.shared("names", self.web.database.known_queues, AGE, STALE, NAMES_REST)
         rows = set(self.web.options.queues)
         names = set(found)  # known_queues leaves out those that duerow keeps for itself
         return sorted(names | rows if own else names - rows)

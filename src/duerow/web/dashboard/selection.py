@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, Final
 
 import msgspec
 
-from duerow.conditions.fields import FIELDS
-from duerow.conditions.model import Condition, every
+from duerow.conditions.fields import FIELDS, path_text
+from duerow.conditions.model import Compare, Condition, Every, every
 from duerow.errors import InvalidCondition
 from duerow.message import Message
 from duerow.web.api.common import check_searchable
@@ -19,13 +20,18 @@ from duerow.web.web import Web
 from duerow.where import parse
 
 ORDERS: Final = {
+    "-due_at": "latest due first",
+    "due_at": "due first",
     "-id": "newest first",
     "id": "oldest first",
-    "due_at": "due first",
     "priority": "by priority",
     "-attempts": "most attempts first",
     "-last_attempt_at": "last tried first",
 }
+
+
+DEFAULTS: Final = {"ready": "due_at", "delayed": "due_at", "leased": "due_at", "stopped": "-id", "dead": "-id"}
+"""The order in which a tab shows its messages at first, if not that of all messages: an index has each of them."""
 
 
 class Selection(msgspec.Struct):
@@ -37,6 +43,7 @@ class Selection(msgspec.Struct):
         refused: why the condition is invalid; None: it is valid, or there is none.
         order: the order.
         after: the place after which the page begins: a value of the order's field, and an id.
+        stopped: why the search was stopped before it found a page; None: it was not.
     """
 
     tab: str
@@ -44,6 +51,7 @@ class Selection(msgspec.Struct):
     refused: InvalidCondition | None
     order: str
     after: str
+    stopped: str | None = None
 
     @property
     def marked(self) -> tuple[str, str, str] | None:
@@ -55,22 +63,30 @@ class Selection(msgspec.Struct):
         return self.where[:at], self.where[at : at + word] or " ", self.where[at + word :]
 
 
-def selection(visit: Visit, default_order: str = "-id") -> Selection:
-    """Return the selection of a request; an invalid condition is kept with the reason."""
-    tab, order, where = visit.get("tab", "all"), visit.get("order", default_order), visit.get("where")
-    refused = None
+def selection(visit: Visit, indexed: Collection[str] = ()) -> Selection:
+    """Return the selection of a request; an invalid condition is kept with the reason.
+
+    Args:
+        visit: the request.
+        indexed: the queue's payload fields that have an index.
+    """
+    tab, where = visit.get("tab", "all"), visit.get("where")
+    tab = tab if tab in TABS else "all"
+    default, refused = DEFAULTS.get(tab, "-due_at"), None
     if where:
         try:
-            parse(where)
+            default = "-id" if _is_served(parse(where), indexed) else default
         except InvalidCondition as error:
             refused = error
-    return Selection(
-        tab if tab in TABS else "all",
-        where,
-        refused,
-        order if order.removeprefix("-") in FIELDS else default_order,
-        visit.get("after"),
-    )
+    order = visit.get("order", default)
+    return Selection(tab, where, refused, order if order.removeprefix("-") in FIELDS else default, visit.get("after"))
+
+
+def _is_served(where: Condition, indexed: Collection[str]) -> bool:
+    """Return whether an index of a payload field has the messages for which a condition holds, in the order of ids."""
+    terms = where.terms if isinstance(where, Every) else (where,)
+    paths = {one.path for one in terms if isinstance(one, Compare) and one.operator == "="}
+    return any(path_text(path).removeprefix("payload.") in indexed for path in paths if path[0] == "payload")
 
 
 def condition(web: Web, queue: str, chosen: Selection, now: datetime) -> Condition | None:

@@ -15,7 +15,7 @@ from duerow.web.refusals import Refusal
 from duerow.web.web import Web
 
 SAMPLE: Final = 50
-"""How many of a queue's latest messages are read."""
+"""How many of a queue's latest messages are read: those that are due last, which an index has."""
 
 SAMPLE_AGE: Final = 10.0
 """Seconds for which suggestions are reused."""
@@ -32,7 +32,7 @@ async def suggestions(visit: Visit, name: str) -> dict[str, list[str]]:
     handle = await visit.web.queue(name)
 
     async def sampled() -> list[Message[Any]]:
-        return await handle.find(order="-id", limit=SAMPLE)
+        return await handle.find(order="-due_at", limit=SAMPLE)
 
     try:
         latest = await visit.live.shared(("sample", name), sampled, SAMPLE_AGE, SAMPLE_AGE)

@@ -29,7 +29,7 @@ def of_tab(tab: str, now: datetime) -> Condition:
         case "delayed":
             return status.in_(LIVE) & (due > now) & field("leased_until").is_null()
         case "leased":
-            return field("leased_until") > now
+            return (field("leased_until") > now) & (due > now)  # it is due when its lease ends, and an index has that
         case "stopped":
             return status.in_(LIVE) & due.is_null()
         case _:

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from bson import Int64
 
-from duerow.clock import micros, moment
+from duerow.clock import FIRST, micros, moment
+from duerow.clock import LAST as LATEST
 from duerow.conditions.fields import PAST_JSON, Path
 from duerow.conditions.model import Condition
 from duerow.plan import Plan
 from duerow.reservation import Receipt
-from duerow.store import HistoryRow, Indexed, Inspection, MessageHeader, Query, QueueStats, Record, Scan, Tally
+from duerow.store import HistoryRow, Indexed, Inspection, MessageHeader, Order, Query, QueueStats, Record, Scan, Tally
 from duerow.stores.mongodb import commands
 from duerow.stores.mongodb.documents import PLAIN, history_row_of, micro, read_json, record_of, told_moment
 from duerow.stores.mongodb.filters import field_of, filter_of, order_after
@@ -75,6 +76,10 @@ class MongoRead(MongoPlans):
                 read = commands.find(messages, chosen, {"_id": way}, limit, PLAIN)
                 ordered: list[dict[str, Any]] = yield commands.bounded(read, searches)
                 return ordered
+            if field == "due_at" and searches:
+                page = yield from self._by_due_time(chosen, query.order, limit)
+                if page is not None:
+                    return page
             sort = {LAST: 1, field: way, "_id": way}
         lacking = {"$cond": [{"$lte": [f"${field}", None]}, 1, 0]}
         sorted_by = commands.aggregate(
@@ -87,6 +92,32 @@ class MongoRead(MongoPlans):
         )
         found: list[dict[str, Any]] = yield commands.bounded(sorted_by, searches)
         return found
+
+    def _by_due_time(self, chosen: dict[str, Any], order: Order, limit: int) -> Plan[list[dict[str, Any]] | None]:
+        """Read a page by its index, which does not order equal due times by id; None if messages change meanwhile.
+
+        The first read finds the last due time of the page, the second all messages up to it.
+        """
+        messages, way = self.names.messages, -1 if order.descending else 1
+        page: list[dict[str, Any]] = []
+        if order.after is None or order.after[0] is not None:
+            behind, within = ("$lte", "$gte") if order.descending else ("$gte", "$lte")
+            bounds: list[dict[str, Any]] = [{"due_at": {"$ne": None}}]
+            if order.after is not None and order.after[0] not in (FIRST, LATEST):
+                bounds.append({"due_at": {behind: micro(order.after[0])}})  # the index is read from there
+            due = {"$and": [chosen, *bounds]}
+            times = yield commands.bounded(commands.find(messages, due, {"due_at": way}, limit, {"due_at": 1}))
+            if len(times) == limit:
+                due = {"$and": [chosen, *bounds, {"due_at": {within: times[-1]["due_at"]}}]}
+            by_time = commands.find(messages, due, {"due_at": way, "_id": way}, limit, PLAIN)
+            page = yield commands.bounded(by_time)
+            if len(page) < len(times):
+                return None
+        if len(page) < limit:
+            resting = {"$and": [chosen, {"due_at": None}]}
+            read = commands.find(messages, resting, {"_id": way}, limit - len(page), PLAIN)
+            page += yield commands.bounded(read)
+        return page
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
         """Read messages or finished turns of many queues; see BulkStore.scan."""

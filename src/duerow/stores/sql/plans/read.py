@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.conditions.fields import FIELDS, JSON, Path
-from duerow.conditions.model import Condition, Value
+from duerow.conditions.model import Compare, Condition, Every, Value
 from duerow.message import LIVE
 from duerow.plan import Plan
 from duerow.store import Indexed, Inspection, Order, Query, QueueStats, Record, Tally
@@ -20,6 +20,7 @@ from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.priorities import PriorityPlans
 from duerow.stores.sql.plans.queues import QueuePlans
 from duerow.stores.sql.statements import Statement, all_bounded
+from duerow.stores.sql.statements.pages import MOST_COMPARISONS
 
 ALL: Final = (1 << 31) - 1
 
@@ -115,15 +116,52 @@ class ReadPlans(Plans):
             values["after_id"] = query.after_id
         if query.by_id:
             by.append("by_id")
+        indexed_of = None
+        if query.where is not None or query.order is not None:
+            indexed_of = yield from self._served(query.queue, query.indexed)
+        if not by and not query.locked and self._is_in_parts(query.where, indexed_of):
+            return (yield from all_bounded(self._page(query, values)))
         if query.where is None and query.order is None and not query.locked:
             statement = context.statements.read.find(tuple(by))
         else:
-            indexed_of = yield from self._served(query.queue, query.indexed)
             statement = context.statements.read.search(
                 tuple(by), query.where, query.order or Order(), query.locked, indexed_of
             )
         rows = yield context.step(statement, values)
         return [context.dialect.record(row) for row in rows]
+
+    def _is_in_parts(self, where: Condition | None, indexed_of: tuple[str, tuple[Indexed, ...]] | None) -> bool:
+        """Return whether a page is read from each index of a queue: if no index of a payload field has its messages."""
+        if where is None:
+            return True
+        served = indexed_of is not None and self.context.statements.read.is_served(where, *indexed_of)
+        return not served and where.number <= MOST_COMPARISONS
+
+    def _page(self, query: Query, values: dict[str, Any]) -> Plan[list[Record]]:
+        """Read a page of all messages of a queue: near its beginning if it is there, else of each part by its index.
+
+        A condition is tried on all messages of a queue that has few.
+        """
+        context, order = self.context, query.order
+        pages = context.statements.pages
+        if query.where is not None:
+            order = order or Order()
+            if not _bounds_due(query.where) and not (yield from self._is_large(query.queue)):
+                rows = yield context.step(pages.small(query.where, order), values)
+                return [context.dialect.record(row) for row in rows]
+        if order is not None and order.field == "id":
+            rows = yield context.step(pages.near(query.where, order), values)
+            if len(rows) >= query.limit:
+                return [context.dialect.record(row) for row in rows]
+        yield from self._priorities.look(query.queue)
+        asked = asked_statuses(query.where)
+        live = asked is not None and asked <= set(LIVE)
+        rows = yield context.step(pages.page(query.where, order, context.priorities.of(query.queue), live), values)
+        return [context.dialect.record(row) for row in rows]
+
+    def _is_large(self, queue: str) -> Plan[bool]:
+        ((is_large,),) = yield self.context.step(self.context.statements.pages.is_large, {"queue_in": queue})
+        return bool(is_large)
 
     def tally(
         self, queue: str, where: Condition | None, by: Path | None, limit: int | None, indexed: tuple[Indexed, ...] = ()
@@ -208,3 +246,9 @@ class ReadPlans(Plans):
 def _rest(statuses: Collection[Value] | None) -> bool:
     """Return whether messages of these statuses all rest, for which there is an index."""
     return statuses is not None and not set(statuses) & set(LIVE)
+
+
+def _bounds_due(where: Condition) -> bool:
+    """Return whether a condition holds for a range of due times only, which indexes find."""
+    terms = where.terms if isinstance(where, Every) else (where,)
+    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in terms)

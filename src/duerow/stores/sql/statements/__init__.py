@@ -14,6 +14,7 @@ from duerow.stores.sql.statements.groups import GroupStatements
 from duerow.stores.sql.statements.history import PAST, STORY, HistoryStatements
 from duerow.stores.sql.statements.join import JoinStatements
 from duerow.stores.sql.statements.lend import LendStatements
+from duerow.stores.sql.statements.pages import PageStatements
 from duerow.stores.sql.statements.pipelines import PipelineStatements
 from duerow.stores.sql.statements.push import PushStatements
 from duerow.stores.sql.statements.queues import QueueStatements
@@ -63,6 +64,7 @@ class Statements:
         self.savepoints = SavepointStatements(context)
         self.change = ChangeStatements(context, self.settle)
         self.read = ReadStatements(context)
+        self.pages = PageStatements(context)
         self.history = HistoryStatements(context)
         self.queues = QueueStatements(context)
         self.schedules = ScheduleStatements(context)

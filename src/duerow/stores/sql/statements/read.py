@@ -13,17 +13,12 @@ from sqlalchemy import (
     Select,
     SmallInteger,
     Text,
-    and_,
     exists,
     func,
-    literal,
-    not_,
-    or_,
     select,
     union_all,
 )
 
-from duerow.clock import FIRST, LAST
 from duerow.conditions.fields import Path
 from duerow.conditions.model import Condition
 from duerow.store import Indexed, Order
@@ -32,6 +27,7 @@ from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.payload_indexes import index_name
 from duerow.stores.sql.statements.context import StatementGroup, unserved
 from duerow.stores.sql.statements.core import RECORD, Statement
+from duerow.stores.sql.statements.pages import comes_after
 
 
 class _Asked(NamedTuple):
@@ -52,7 +48,9 @@ class ReadStatements(StatementGroup):
         """
         columns = self.message.c
         in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
-        line = [columns.id] if "by_id" in by else in_line
+        # Plus nothing, with keys: else a planner may prefer to read the whole table by its primary key.
+        by_id = columns.id + const(0) if "keys" in by else columns.id
+        line = [by_id] if "by_id" in by else in_line
         found = self._found(by).order_by(*line).limit(self.bound("limit_in", Integer()))
         return Statement(found, bounded=not {"ids", "keys"} & set(by))
 
@@ -74,7 +72,7 @@ class ReadStatements(StatementGroup):
             found = self._holds(found, where, indexed_of)
         column = self.context.conditions.column(order.field)
         if order.after is not None:
-            found = found.where(self._behind(column, order, *order.after))
+            found = found.where(comes_after(self.context.conditions, column, order, *order.after))
         by_value = self.dialect.nulls_last(column, order.descending)
         ends = [*by_value, columns.id.desc() if order.descending else columns.id]
         if order.field == "id":
@@ -92,23 +90,6 @@ class ReadStatements(StatementGroup):
         if self._conditions(queue, indexed).is_of_range(where):
             id_ = id_ + const(0)
         return id_.desc() if order.descending else id_.asc()
-
-    def _behind(self, column: ColumnElement[Any], order: Order, value: Any, id: int) -> ColumnElement[bool]:
-        """Return that a row comes after a place in an order in which nulls are last."""
-        ids = self.message.c.id
-        mark = literal(id, BigInteger())
-        later_id = ids < mark if order.descending else ids > mark
-        if order.field == "id":
-            return later_id
-        if value is None:
-            return and_(column.is_(None), later_id)
-        bound = self.context.conditions.bound(order.field, value)
-        later, tied = column < bound if order.descending else column > bound, column == bound
-        if value in (FIRST, LAST):  # stands for whatever is beyond it
-            tied = column <= bound if value == FIRST else column >= bound
-            later = and_(later, not_(tied))
-        # A value that was mended to be shown is not the one that is stored: no page begins with its own mark.
-        return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
 
     def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
         """Read messages of many queues by the index of ids: `queues`, `statuses`.
@@ -152,6 +133,10 @@ class ReadStatements(StatementGroup):
             found = found.limit(self.bound("limit_in", Integer()))
         rows = found.subquery("found")
         return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False, bounded=True)
+
+    def is_served(self, where: Condition, queue: str, indexed: Sequence[Indexed]) -> bool:
+        """Return whether an index of a queue's payload fields finds the messages for which a condition holds."""
+        return self._conditions(queue, indexed).is_served(where)
 
     def _holds(
         self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None

@@ -60,7 +60,8 @@ async def journey(visit: Visit) -> Shown:
     name, id = visit.queue, visit.request.path_params["id"]
     graphs, queues = await _around(visit, name)
     key = ("journey", name, id, visit.rights)
-    seen = await visit.live.shared(key, lambda: _searched(visit, name, id, queues), 5.0)
+    found = await visit.live.soon(key, lambda: _searched(visit, name, id, queues))
+    seen = found or Searched([], [], [], True)
     graph = graphs[0] if graphs else None
     visited = {hop.queue for hop in seen.hops}
     return Shown(
@@ -72,6 +73,7 @@ async def journey(visit: Visit) -> Shown:
             "hops": seen.hops,
             "parents": seen.parents,
             "children": seen.children,
+            "searching": found is None,
             "complete": seen.complete,
             "made": _made(id, name, seen) if 0 < len(seen.children) <= DRAWN else "",
             "waiting": sum(map(len, seen.waiting(id).values())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from contextlib import suppress
 from typing import Any, Final
@@ -26,8 +27,10 @@ async def message(visit: Visit) -> Shown:
     """Show a message, or its turns in the history."""
     name, id = visit.queue, visit.request.path_params["id"]
     handle = await visit.web.queue(name)
-    found = await visit.live.shared(("message", name, id), lambda: handle.get(id))
-    turns = await visit.live.shared(("turns", name, id), lambda: handle.history(id=id, limit=TURNS))
+    found, turns = await asyncio.gather(
+        visit.live.shared(("message", name, id), lambda: handle.get(id)),
+        visit.live.shared(("turns", name, id), lambda: handle.history(id=id, limit=TURNS)),
+    )
     if found is None and not turns:
         raise NotFound(
             f"queue {name} has no message {id}, and its history does not know one; it may be done, moved or removed"

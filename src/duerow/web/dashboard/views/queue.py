@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from duerow.errors import InvalidCondition
+from duerow.errors import InvalidCondition, QueryTimeout
 from duerow.message import Message
+from duerow.phrases import PYTHON
 from duerow.web.dashboard import breakdown, charts
 from duerow.web.dashboard.live import SLOW_AGE
 from duerow.web.dashboard.selection import ORDERS, Selection, after, condition, place_of, selection
@@ -34,23 +36,20 @@ async def queue(visit: Visit) -> Shown:
     handle = await visit.web.queue(name)
     if name in visit.web.options.queues:
         return await own(visit, name, cast(Any, handle))
-    card = await visit.live.card(name)
+    chosen = selection(visit, handle.declared.indexed)
+    of_queue = asyncio.gather(
+        visit.live.card(name),
+        _listed(visit, name, chosen),
+        visit.live.shared(("limits", name), handle.limits, SLOW_AGE),
+        suggestions(visit, name),
+    )
+    of_all = asyncio.gather(
+        visit.live.shared("under way", visit.jobs.under_way), visit.live.definitions(), visit.live.pipelines()
+    )
+    (card, messages, limits, fields), (jobs, defined, graphs) = await asyncio.gather(of_queue, of_all)
     row = (await rows_of(visit, [name], {name: card}, now))[0]
-    chosen = selection(visit)
-    messages: Sequence[Message[Any]] = ()
-    if chosen.refused is None:
-        try:
-            find = visit.live.searched if chosen.where else visit.live.shared
-            messages = await find(
-                ("messages", name, chosen.tab, chosen.where, chosen.order, chosen.after),
-                lambda: messages_of(visit, name, chosen),
-            )
-        except InvalidCondition as error:
-            chosen.refused = error
     scale, columns = visit.scale, await visit.columns(name, card.minutes)
-    stats = card.stats
-    graphs = [graph for graph in await visit.live.pipelines() if name in (*graph.queues, *graph.outputs)]
-    defined = (await visit.live.definitions()).get(name)
+    stats, stored = card.stats, defined.get(name)
     return Shown(
         "queue.html",
         name,
@@ -64,11 +63,12 @@ async def queue(visit: Visit) -> Shown:
             },
             "chosen": chosen,
             "orders": ORDERS,
-            "messages": [visit.web.shown(one) for one in messages[:PAGE]],
+            "searching": messages is None,
+            "messages": [visit.web.shown(one) for one in (messages or ())[:PAGE]],
             "suggested": [*(_example(field, kind) for field, kind in handle.declared.indexed.items()), *SUGGESTED],
-            "fields": await suggestions(visit, name),
+            "fields": fields,
             "columns": sorted(handle.declared.indexed),
-            "next": place_of(messages[PAGE - 1], chosen.order) if len(messages) > PAGE else None,
+            "next": place_of(messages[PAGE - 1], chosen.order) if messages and len(messages) > PAGE else None,
             "scale": scale,
             "by_process": breakdown.by_process(columns, now, scale),
             "ready": breakdown.ready(columns, now, scale),
@@ -76,14 +76,29 @@ async def queue(visit: Visit) -> Shown:
             "waiting": charts.latency(columns, "waiting_time", now, scale),
             "handling": charts.latency(columns, "handling_time", now, scale),
             "definition": handle.declared,
-            "limits": await visit.live.shared(("limits", name), handle.limits, SLOW_AGE),
-            "stored": defined is not None and defined.definition is not None,
-            "graphs": graphs,
-            "jobs": [one for one in await visit.live.shared("under way", visit.jobs.under_way) if one.queue == name],
+            "limits": limits,
+            "stored": stored is not None and stored.definition is not None,
+            "graphs": [graph for graph in graphs if name in (*graph.queues, *graph.outputs)],
+            "jobs": [one for one in jobs if one.queue == name],
             "others": await visit.others(name),
             "keeps": handle.keeping is not None and handle.keeping.history is not None,
         },
     )
+
+
+async def _listed(visit: Visit, name: str, chosen: Selection) -> Sequence[Message[Any]] | None:
+    """Return a page of messages; None: it is still being read. What is wrong with the search is noted in `chosen`."""
+    if chosen.refused is None:
+        try:
+            return await visit.live.soon(
+                ("messages", name, chosen.tab, chosen.where, chosen.order, chosen.after),
+                lambda: messages_of(visit, name, chosen),
+            )
+        except InvalidCondition as error:
+            chosen.refused = error
+        except QueryTimeout as error:
+            chosen.stopped = error.told(PYTHON)
+    return ()
 
 
 def _example(field: str, kind: str) -> str:

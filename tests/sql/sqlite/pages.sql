@@ -1,0 +1,272 @@
+-- statement: is_large
+-- Say whether a part of a queue has many messages.
+SELECT CASE WHEN ((SELECT count(*) AS count_1
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL
+LIMIT :param_1 OFFSET :param_2) AS anon_2) > 2000 OR (SELECT count(*) AS count_2
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+LIMIT :param_3 OFFSET :param_4) AS anon_3) > 2000 OR (SELECT count(*) AS count_3
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+LIMIT :param_5 OFFSET :param_6) AS anon_4) > 2000 OR (SELECT count(*) AS count_4
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+LIMIT :param_7 OFFSET :param_8) AS anon_5) > 2000) THEN 1 ELSE 0 END AS anon_1
+
+-- statement: near
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.id >= (SELECT max(every.id) AS max_1
+FROM duerow_message AS every) - 5000
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: near-after
+-- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- follow.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.id > :param_1 AND duerow_message.id <= :param_2 AND
+    duerow_message.attempts > :param_3
+ORDER BY duerow_message.id
+LIMIT :limit_in OFFSET :param_4
+
+-- statement: page
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_2) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_3) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_4) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority = :param_5
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in OFFSET :param_6) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority < :param_5
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_7) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority > :param_5
+ORDER BY duerow_message.priority, duerow_message.due_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_8) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.priority, duerow_message.behind_at ASC NULLS LAST, duerow_message.id
+LIMIT :limit_in OFFSET :param_9) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
+    duerow_message.id
+LIMIT :limit_in OFFSET :param_10) AS anon_8) AS parts)
+ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message.behind_at) ASC NULLS LAST,
+    duerow_message.id
+LIMIT :limit_in OFFSET :param_11
+
+-- statement: page-due_at-after
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1 AND (duerow_message.status IN (:param_2, :param_3) AND duerow_message.due_at <=
+    :param_4) AND (duerow_message.due_at < :param_5 AND duerow_message.id != :param_6 OR duerow_message.due_at =
+    :param_5 AND duerow_message.id < :param_6 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <= :param_7
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_8) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1 AND (duerow_message.status IN (:param_2, :param_3) AND duerow_message.due_at <=
+    :param_4) AND (duerow_message.due_at < :param_9 AND duerow_message.id != :param_10 OR duerow_message.due_at =
+    :param_9 AND duerow_message.id < :param_10 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <=
+    :param_11
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_12) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1 AND (duerow_message.status IN (:param_2, :param_3) AND duerow_message.due_at <=
+    :param_4) AND (duerow_message.due_at < :param_13 AND duerow_message.id != :param_14 OR duerow_message.due_at =
+    :param_13 AND duerow_message.id < :param_14 OR duerow_message.due_at IS NULL) AND duerow_message.due_at <=
+    :param_15
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_16) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority = :param_17 AND (duerow_message.status IN (:param_2, :param_3) AND
+    duerow_message.due_at <= :param_4) AND (duerow_message.due_at < :param_18 AND duerow_message.id != :param_19 OR
+    duerow_message.due_at = :param_18 AND duerow_message.id < :param_19 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_20
+ORDER BY duerow_message.due_at DESC, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_21) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority < :param_17 AND (duerow_message.status IN (:param_2, :param_3) AND
+    duerow_message.due_at <= :param_4) AND (duerow_message.due_at < :param_22 AND duerow_message.id != :param_23 OR
+    duerow_message.due_at = :param_22 AND duerow_message.id < :param_23 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_24
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_25) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    AND duerow_message.priority > :param_17 AND (duerow_message.status IN (:param_2, :param_3) AND
+    duerow_message.due_at <= :param_4) AND (duerow_message.due_at < :param_26 AND duerow_message.id != :param_27 OR
+    duerow_message.due_at = :param_26 AND duerow_message.id < :param_27 OR duerow_message.due_at IS NULL) AND
+    duerow_message.due_at <= :param_28
+ORDER BY duerow_message.due_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_29) AS anon_6 UNION ALL SELECT anon_7.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL AND (duerow_message.status IN
+    (:param_30, :param_31) AND coalesce(duerow_message.due_at, duerow_message.behind_at) <= :param_32) AND
+    (duerow_message.behind_at < :param_33 AND duerow_message.id != :param_34 OR duerow_message.behind_at = :param_33
+    AND duerow_message.id < :param_34 OR duerow_message.behind_at IS NULL) AND duerow_message.behind_at <= :param_35
+ORDER BY duerow_message.behind_at DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_36) AS anon_7 UNION ALL SELECT anon_8.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL AND
+    duerow_message.status != 'dead' AND (duerow_message.status IN (:param_30, :param_31) AND
+    coalesce(duerow_message.due_at, duerow_message.behind_at) <= :param_32)
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_37) AS anon_8) AS parts)
+ORDER BY coalesce(duerow_message.due_at, duerow_message.behind_at) DESC NULLS LAST, duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_38
+
+-- statement: page-id
+-- Read a page in any order: of each part of the queue by its own index, then the first of these.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT anon_1.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority = :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_2) AS anon_1 UNION ALL SELECT anon_2.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority < :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_3) AS anon_2 UNION ALL SELECT anon_3.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL AND
+    duerow_message.priority > :param_1
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_4) AS anon_3 UNION ALL SELECT anon_4.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_5) AS anon_4 UNION ALL SELECT anon_5.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
+ORDER BY duerow_message.id + 0 DESC
+LIMIT :limit_in OFFSET :param_6) AS anon_5 UNION ALL SELECT anon_6.id AS id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_7) AS anon_6) AS parts)
+ORDER BY duerow_message.id DESC
+LIMIT :limit_in OFFSET :param_8
+
+-- statement: small
+-- Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one
+-- by one.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id IN (SELECT parts.id
+FROM (SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL UNION
+    ALL SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL
+    UNION ALL SELECT duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL UNION ALL SELECT
+    duerow_message.id AS id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL) AS
+    parts) AND duerow_message.attempts > :param_1 AND duerow_message.id > :param_2
+ORDER BY duerow_message.id
+LIMIT :limit_in OFFSET :param_3
