@@ -46,7 +46,7 @@ def forking() -> ForkServerContext:
 
 
 def run_program(
-    module: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, patience: float = 60
+    module: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None, patience: float = 600
 ) -> subprocess.CompletedProcess[str]:
     """Do as `python -m module arguments` in a process of its own, and return what it printed and its exit code.
 

@@ -17,7 +17,7 @@ EXAMPLES = [(found["code"], found["output"] or "") for found in EXAMPLE.finditer
 @pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=range(1, len(EXAMPLES) + 1))
 def test_each_example_prints_what_stands_below_it(code: str, output: str, tmp_path: Path):
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == output

@@ -66,7 +66,9 @@ def test_a_program_without_a_database_has_exit_code_2(tmp_path: Path, monkeypatc
 
 def test_without_its_packages_the_command_says_what_to_install():
     hide_typer = "import sys; sys.modules['typer'] = None; from duerow.cli.main import main; main()"
-    result = subprocess.run([sys.executable, "-c", hide_typer], capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", hide_typer], capture_output=True, text=True, check=False, timeout=600
+    )
     assert result.returncode == 1
     assert result.stderr == "the command duerow needs the package typer; run pip install 'duerow[cli]'\n"
 
@@ -77,4 +79,4 @@ def test_a_command_whose_output_nobody_reads_to_its_end_says_nothing_about_it(tm
     with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         running.stdout.close()
-        assert (running.communicate(timeout=60)[1], running.returncode) == (b"", 141)
+        assert (running.communicate(timeout=600)[1], running.returncode) == (b"", 141)

@@ -130,11 +130,11 @@ def test_a_terminal_that_lacks_characters_is_shown_the_others(
     monkeypatch.setenv("DUEROW_URL", url)
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     program = [sys.executable, "-m", "duerow.cli.main", "list", "orders"]
-    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
     assert (listed.returncode, listed.stderr) == (0, "")
     assert '{"to":"Zo?"}' in listed.stdout
     program.append("--json")
-    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
     assert json.loads(listed.stdout)[0]["payload"] == {"to": "Zo\u00eb"}
 
 

@@ -99,7 +99,7 @@ def test_a_worker_that_is_told_to_end_finishes_what_it_began(
     assert worker.stdout is not None
     assert worker.stdout.readline() == "begun\n"
     worker.send_signal(number)
-    worker.communicate(timeout=60)
+    worker.communicate(timeout=600)
     assert worker.returncode == 0
     assert (shop / "waited").exists()
     assert [message.attempts for message in database.queue("orders").find()] == [0, 0]
@@ -134,7 +134,7 @@ def test_a_worker_starts_again_when_a_source_file_changes(shop: Path, url: str, 
         database.queue("orders").push(3)
     assert line == "begun anew\n"
     worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=60)
+    worker.communicate(timeout=600)
     assert database.queue("orders").count(status="dead") == 0
 
 

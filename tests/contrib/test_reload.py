@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 @pytest.mark.soak

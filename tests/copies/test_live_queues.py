@@ -14,7 +14,7 @@ from duerow import Draft, Message, Worker
 from duerow.queue.copy import Copied
 from tests.copies.conftest import Make, Pair
 
-PATIENCE = 60
+PATIENCE = 300
 
 LOCK = threading.Lock()
 

@@ -118,7 +118,7 @@ def test_two_processes_share_the_messages_and_send_each_once(engine: Engine) -> 
     sending = ("--messages", "0", "--failures", "0", "--delay", "0.005", "--batch", "5", "--poll", "0.1")
     command = [sys.executable, "-m", "examples.sms", "--url", url, *sending]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PAGE.parents[2]) for _ in range(2)]
-    said = [process.communicate(timeout=120)[0] for process in processes]
+    said = [process.communicate(timeout=600)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
     sent = [int(id) for lines in said for id in re.findall(r"sent message (\d+) of", lines)]
     assert sorted(sent) == list(range(1, 41))

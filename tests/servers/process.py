@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 90.0
+PATIENCE = 300.0
 """Seconds that a server may take to answer for the first time, and to end."""
 
 

@@ -184,7 +184,7 @@ def test_no_conflict_reaches_those_who_push_claim_settle_edit_and_prune_at_once(
     duerow.connect(place.url, migrate=True, **place.settings).close()
     context = forking()
     with context.Manager() as manager, context.Pool(processes) as pool:
-        start = manager.Barrier(processes, timeout=60)
+        start = manager.Barrier(processes, timeout=600)
         jobs = [(place.url, place.settings, seed + number, times, seconds, start) for number in range(processes)]
         told = pool.starmap(contend, jobs, chunksize=1)
     print(dict(sum((one.did for one in told), Counter())))

@@ -26,7 +26,7 @@ def fork(scenario: str, place: Place, face: Face) -> list[duerow.Message]:
         place.url,
         json.dumps(place.settings),
     ]
-    forked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    forked = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert forked.returncode == 0, forked.stderr
     with duerow.connect(place.url, **place.settings) as database:
         return database.queue("mail").find("key is not null", limit=1000)
@@ -67,7 +67,7 @@ def test_processes_that_look_at_the_schedules_at_once_push_each_tick_once(place:
             database.schedule(name, every=timedelta(hours=1), queue="mail", missed="all")
     context = forking()
     with context.Manager() as manager, context.Pool(4) as pool:
-        start = manager.Barrier(4, timeout=60)
+        start = manager.Barrier(4, timeout=600)
         pushed = pool.starmap(maintain, [(place.url, place.settings, start)] * 4, chunksize=1)
     with duerow.connect(place.url, **place.settings) as database:
         messages = database.queue("mail").find(limit=1000)
@@ -103,7 +103,7 @@ def test_processes_that_run_a_pipeline_at_once_join_each_set_once(place: Place) 
         )
     context = forking()
     with context.Manager() as manager, context.Pool(3) as pool:
-        start = manager.Barrier(3, timeout=60)
+        start = manager.Barrier(3, timeout=600)
         pool.starmap(run_pairs, [(place.url, place.settings, start)] * 3, chunksize=1)
     with duerow.connect(place.url, **place.settings) as database:
         pairs().run(database)

@@ -135,7 +135,7 @@ def migrate(url: str, settings: dict[str, Any], start: Any) -> list[str]:
 def test_twenty_processes_migrate_at_once(bare_place: Place) -> None:
     context = forking()
     with context.Manager() as manager, context.Pool(20) as pool:
-        start = manager.Barrier(20, timeout=60)
+        start = manager.Barrier(20, timeout=600)
         jobs = [(bare_place.url, bare_place.settings, start) for _ in range(20)]
         assert pool.starmap(migrate, jobs, chunksize=1) == [[]] * 20
     with duerow.connect(bare_place.url, **bare_place.settings) as database:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run pytest as in somebody else's project."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *options]
-    return subprocess.run([*command, str(folder)], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([*command, str(folder)], cwd=folder, capture_output=True, text=True, check=False, timeout=600)
 
 
 def test_pytest_finds_the_plugin_where_duerow_is_installed():

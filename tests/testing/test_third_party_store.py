@@ -54,7 +54,7 @@ def run_suite(folder: Path, asked_for: str, more: str = "") -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return done.stdout + done.stderr
 

@@ -56,12 +56,12 @@ def test_without_users_it_serves_this_machine_alone_and_says_so(url: str):
         assert address.startswith("http://127.0.0.1:")
         assert process.stderr is not None
         assert "only this machine can connect" in process.stderr.readline()
-        found = httpx.get(f"{address}api/v1/queues", timeout=60)
+        found = httpx.get(f"{address}api/v1/queues", timeout=600)
         assert (found.status_code, found.json()) == (200, {"queues": ["mail"]})
         assert "server" not in found.headers
-        assert httpx.get(f"{address}api/v1/queues", timeout=60, headers={"Host": "evil.example"}).status_code == 403
+        assert httpx.get(f"{address}api/v1/queues", timeout=600, headers={"Host": "evil.example"}).status_code == 403
         assert (
-            httpx.get(f"{address}api/v1/queues", timeout=60, headers={"X-Forwarded-For": "127.0.0.1"}).status_code
+            httpx.get(f"{address}api/v1/queues", timeout=600, headers={"X-Forwarded-For": "127.0.0.1"}).status_code
             == 403
         )
 
@@ -106,8 +106,8 @@ def test_a_program_with_a_token_is_served_where_users_are_kept(url: str, tmp_pat
     file = str(tmp_path / "users.json")
     token = CliRunner().invoke(app, ["dashboard", "user", "token", "shop", "--users", file]).stdout.strip()
     with running("--db", url, "--users", file) as (address, _):
-        assert httpx.get(f"{address}api/v1/queues", timeout=60).status_code == 401
-        found = httpx.get(f"{address}api/v1/queues", timeout=60, headers={"Authorization": f"Bearer {token}"})
+        assert httpx.get(f"{address}api/v1/queues", timeout=600).status_code == 401
+        found = httpx.get(f"{address}api/v1/queues", timeout=600, headers={"Authorization": f"Bearer {token}"})
         assert found.json() == {"queues": ["mail"]}
 
 
@@ -116,10 +116,10 @@ def test_with_a_certificate_it_serves_https(url: str, tmp_path: Path):
     with running("--db", url, "--certificate", str(file), "--key", str(key)) as (address, _):
         assert address.startswith("https://127.0.0.1:")
         known = ssl.create_default_context(cafile=file)
-        assert httpx.get(f"{address}api/v1/queues", timeout=60, verify=known).json() == {"queues": ["mail"]}
+        assert httpx.get(f"{address}api/v1/queues", timeout=600, verify=known).json() == {"queues": ["mail"]}
         with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{address}api/v1/queues", timeout=60, verify=ssl.create_default_context())
-        login = httpx.get(address, timeout=60, verify=known)
+            httpx.get(f"{address}api/v1/queues", timeout=600, verify=ssl.create_default_context())
+        login = httpx.get(address, timeout=600, verify=known)
         assert all("secure" in cookie.lower() for cookie in login.headers.get_list("set-cookie"))
 
 

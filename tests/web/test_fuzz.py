@@ -52,7 +52,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def fuzz(address: str, examples: int) -> set[int]:
     """Make up requests for every operation, right ones and wrong ones; return the statuses of what was answered."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    described = httpx.get(f"{address}/api/v1/openapi.json", headers=headers, timeout=60).json()
+    described = httpx.get(f"{address}/api/v1/openapi.json", headers=headers, timeout=600).json()
     for operation in (one for path in described["paths"].values() for one in path.values()):
         del operation["security"]  # a token is always there: without one nothing else would be met
     schema = schemathesis.openapi.from_dict(described)
@@ -84,7 +84,7 @@ def ask(operation: Any, mode: GenerationMode, examples: int, call: Callable[[Any
 
 
 def _call(address: str, headers: dict[str, str], case: Any) -> Any:
-    return case.call(base_url=address, headers=headers, timeout=60)
+    return case.call(base_url=address, headers=headers, timeout=600)
 
 
 def few(examples: int) -> Any:

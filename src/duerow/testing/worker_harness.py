@@ -20,7 +20,7 @@ from duerow import Message, Move, aio, current
 from duerow.aio.worker import Worker as AsyncWorker
 from duerow.sync.worker import Worker
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds after which a waiting test gives up; no test relies on this time."""
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]

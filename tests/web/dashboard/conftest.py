@@ -17,7 +17,7 @@ from tests.web.dashboard import scene
 from tests.web.server import serving
 
 SIZE: Final[ViewportSize] = {"width": 1280, "height": 900}
-PATIENCE: Final = 60_000.0
+PATIENCE: Final = 300_000.0
 """Milliseconds until a page has failed to show what it should: Playwright's 5 s are soon over on a busy machine."""
 
 

@@ -20,7 +20,7 @@ from duerow.where import payload
 LONGEST: Final = 100_000
 """Function calls that no callback of the loop may make: some ten milliseconds where nothing else runs."""
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 300.0
 """Seconds after which a database that is held is let go, though the loop never went on."""
 
 ROUNDS: Final = 50
