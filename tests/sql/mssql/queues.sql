@@ -41,17 +41,18 @@ WHERE NOT EXISTS (SELECT 1
 FROM duerow_consumer AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
--- statement: past_queue_after
--- Read the name of the first queue after a name that has anything besides messages, by indexes.
+-- statement: past_queues_after
+-- Read the names of the first queues after a name that have anything besides messages, with their
+-- places.
 SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
-WHERE duerow_history.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_1, (SELECT
-    min(duerow_remembered.queue) AS min_2
+WHERE duerow_history.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS name, 1 AS place UNION ALL
+    SELECT (SELECT min(duerow_remembered.queue) AS min_2
 FROM duerow_remembered
-WHERE duerow_remembered.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_2, (SELECT
-    min(duerow_counter.queue) AS min_3
+WHERE duerow_remembered.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS name, 1 AS place UNION
+    ALL SELECT (SELECT min(duerow_counter.queue) AS min_3
 FROM duerow_counter
-WHERE duerow_counter.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS anon_3
+WHERE duerow_counter.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))) AS name, 1 AS place
 
 -- statement: put_settings-definition
 -- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
@@ -83,18 +84,21 @@ WHERE NOT EXISTS (SELECT 1
 FROM duerow_queue AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.name = fresh.name)
 
--- statement: queue_after
--- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
+-- statement: queues_after
+-- Read the names of the first queues after a name, for each kind of rows by its own index, with their
+-- places.
 SELECT (SELECT min(duerow_message.queue) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NOT NULL AND duerow_message.[group] IS NULL) AS anon_1, (SELECT min(duerow_message.queue) AS min_2
+    NOT NULL AND duerow_message.[group] IS NULL) AS name, 1 AS place UNION ALL SELECT (SELECT
+    min(duerow_message.queue) AS min_2
 FROM duerow_message
 WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
-    NOT NULL AND duerow_message.status IN ('new', 'error')) AS anon_2, (SELECT min(duerow_message.queue) AS min_3
+    NOT NULL AND duerow_message.status IN ('new', 'error')) AS name, 1 AS place UNION ALL SELECT (SELECT
+    min(duerow_message.queue) AS min_3
 FROM duerow_message
 WHERE duerow_message.queue > CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NULL AND duerow_message.behind_at IS NULL) AS anon_3
+    NULL AND duerow_message.behind_at IS NULL) AS name, 1 AS place
 
 -- statement: settings
 -- Read the settings of all queues, or of one by `name`.

@@ -31,21 +31,22 @@ WHERE 1 = 0
 INSERT INTO duerow_consumer (name, about, seen_at)
 VALUES (:name_in, :about_in, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE about = :about_in, seen_at = UTC_TIMESTAMP(6)
 
--- statement: past_queue_after
--- Read the name of the first queue after a name that has anything besides messages, by indexes.
+-- statement: past_queues_after
+-- Read the names of the first queues after a name that have anything besides messages, with their
+-- places.
 SELECT (SELECT duerow_history.queue
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in
 ORDER BY duerow_history.queue
-LIMIT 1) AS anon_1, (SELECT duerow_remembered.queue
+LIMIT 1) AS name, 1 AS place UNION ALL SELECT (SELECT duerow_remembered.queue
 FROM duerow_remembered
 WHERE duerow_remembered.queue > :queue_in
 ORDER BY duerow_remembered.queue
-LIMIT 1) AS anon_2, (SELECT duerow_counter.queue
+LIMIT 1) AS name, 1 AS place UNION ALL SELECT (SELECT duerow_counter.queue
 FROM duerow_counter
 WHERE duerow_counter.queue > :queue_in
 ORDER BY duerow_counter.queue
-LIMIT 1) AS anon_3
+LIMIT 1) AS name, 1 AS place
 
 -- statement: put_settings-definition
 -- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
@@ -58,13 +59,14 @@ INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused = :paused_in, draining =
     :draining_in
 
--- statement: queue_after
--- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
+-- statement: queues_after
+-- Read the names of the first queues after a name, for each kind of rows by its own index, with their
+-- places.
 SELECT (SELECT duerow_message.queue
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in
 ORDER BY duerow_message.queue
-LIMIT 1) AS anon_1
+LIMIT 1) AS name, 1 AS place
 
 -- statement: settings
 -- Read the settings of all queues, or of one by `name`.

@@ -36,15 +36,36 @@ VALUES (:name_in, :about_in, :now)
 ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
--- statement: past_queue_after
--- Read the name of the first queue after a name that has anything besides messages, by indexes.
-SELECT (SELECT min(duerow_history.queue) AS min_1
+-- statement: past_queues_after
+-- Read the names of the first queues after a name that have anything besides messages, with their
+-- places.
+WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
-WHERE duerow_history.queue > :queue_in) AS anon_1, (SELECT min(duerow_remembered.queue) AS min_2
+WHERE duerow_history.queue > :queue_in) AS name, 1 AS place UNION ALL SELECT (SELECT min(duerow_history.queue) AS
+    min_2
+FROM duerow_history
+WHERE duerow_history.queue > anon_1.name) AS anon_2, anon_1.place + 1 AS anon_3
+FROM anon_1
+WHERE anon_1.name IS NOT NULL AND anon_1.place < 500), anon_4(name, place) AS (SELECT (SELECT
+    min(duerow_remembered.queue) AS min_3
 FROM duerow_remembered
-WHERE duerow_remembered.queue > :queue_in) AS anon_2, (SELECT min(duerow_counter.queue) AS min_3
+WHERE duerow_remembered.queue > :queue_in) AS name, 1 AS place UNION ALL SELECT (SELECT min(duerow_remembered.queue)
+    AS min_4
+FROM duerow_remembered
+WHERE duerow_remembered.queue > anon_4.name) AS anon_5, anon_4.place + 1 AS anon_6
+FROM anon_4
+WHERE anon_4.name IS NOT NULL AND anon_4.place < 500), anon_7(name, place) AS (SELECT (SELECT
+    min(duerow_counter.queue) AS min_5
 FROM duerow_counter
-WHERE duerow_counter.queue > :queue_in) AS anon_3
+WHERE duerow_counter.queue > :queue_in) AS name, 1 AS place UNION ALL SELECT (SELECT min(duerow_counter.queue) AS
+    min_6
+FROM duerow_counter
+WHERE duerow_counter.queue > anon_7.name) AS anon_8, anon_7.place + 1 AS anon_9
+FROM anon_7
+WHERE anon_7.name IS NOT NULL AND anon_7.place < 500) SELECT anon_1.name, anon_1.place
+FROM anon_1 UNION ALL SELECT anon_4.name, anon_4.place
+FROM anon_4 UNION ALL SELECT anon_7.name, anon_7.place
+FROM anon_7
 
 -- statement: put_settings-definition
 -- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
@@ -60,18 +81,39 @@ VALUES (:queue_in, :paused_in, :draining_in, NULL)
 ON CONFLICT (name) DO UPDATE
 SET paused = excluded.paused, draining = excluded.draining
 
--- statement: queue_after
--- Read the name of the first queue after a name: the smallest of each kind of rows, by its own index.
-SELECT (SELECT min(duerow_message.queue) AS min_1
+-- statement: queues_after
+-- Read the names of the first queues after a name, for each kind of rows by its own index, with their
+-- places.
+WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_message.queue) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) AS
-    anon_1, (SELECT min(duerow_message.queue) AS min_2
+    name, 1 AS place UNION ALL SELECT (SELECT min(duerow_message.queue) AS min_2
+FROM duerow_message
+WHERE duerow_message.queue > anon_1.name AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) AS
+    anon_2, anon_1.place + 1 AS anon_3
+FROM anon_1
+WHERE anon_1.name IS NOT NULL AND anon_1.place < 500), anon_4(name, place) AS (SELECT (SELECT
+    min(duerow_message.queue) AS min_3
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
-    'error')) AS anon_2, (SELECT min(duerow_message.queue) AS min_3
+    'error')) AS name, 1 AS place UNION ALL SELECT (SELECT min(duerow_message.queue) AS min_4
+FROM duerow_message
+WHERE duerow_message.queue > anon_4.name AND duerow_message."group" IS NOT NULL AND duerow_message.status IN ('new',
+    'error')) AS anon_5, anon_4.place + 1 AS anon_6
+FROM anon_4
+WHERE anon_4.name IS NOT NULL AND anon_4.place < 500), anon_7(name, place) AS (SELECT (SELECT
+    min(duerow_message.queue) AS min_5
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL) AS
-    anon_3
+    name, 1 AS place UNION ALL SELECT (SELECT min(duerow_message.queue) AS min_6
+FROM duerow_message
+WHERE duerow_message.queue > anon_7.name AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL) AS
+    anon_8, anon_7.place + 1 AS anon_9
+FROM anon_7
+WHERE anon_7.name IS NOT NULL AND anon_7.place < 500) SELECT anon_1.name, anon_1.place
+FROM anon_1 UNION ALL SELECT anon_4.name, anon_4.place
+FROM anon_4 UNION ALL SELECT anon_7.name, anon_7.place
+FROM anon_7
 
 -- statement: settings
 -- Read the settings of all queues, or of one by `name`.

@@ -61,7 +61,7 @@ SEARCH_REST: Final = 4.0
 """A search is repeated after four times as long as it took, so that it takes up a fifth of a connection at most."""
 
 NAMES_REST: Final = 9.0
-"""Names are read anew after nine times as long as it took: one by one, which a thousand queues make slow."""
+"""Names are read anew after nine times as long as it took: some databases need a statement for each."""
 
 LONGEST_REST: Final = 10.0
 """Seconds of reading that count at most for how long something slow is shown again."""

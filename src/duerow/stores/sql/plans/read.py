@@ -227,20 +227,21 @@ class ReadPlans(Plans):
 
     def queues(self, with_empty: bool = False) -> Plan[list[str]]:
         """List the known queues; see OperationStore.queues."""
-        names = yield from self._names_by(self.context.statements.queues.queue_after)
+        names = yield from self._names_by(self.context.statements.queues.queues_after)
         if with_empty:
-            names = sorted({*names, *(yield from self._names_by(self.context.statements.queues.past_queue_after))})
+            names = sorted({*names, *(yield from self._names_by(self.context.statements.queues.past_queues_after))})
         return names
 
-    def _names_by(self, name_after: Statement) -> Plan[list[str]]:
-        """Go from each name to the next one: as many steps as there are queues, however many rows these have."""
-        names: list[str] = []
+    def _names_by(self, names_after: Statement) -> Plan[list[str]]:
+        """Read all names, some at a time."""
+        names, most = [""], self.context.dialect.names_at_once
         while True:
-            rows = yield self.context.step(name_after, {"queue_in": names[-1] if names else ""})
-            after = [name for name in rows[0] if name is not None]
-            if not after:
-                return names
-            names.append(min(after))
+            rows = yield self.context.step(names_after, {"queue_in": names[-1]})
+            found = {name: place for name, place in rows if name is not None}
+            ends = [name for name, place in rows if name is not None and place == most]
+            names += sorted(name for name in found if not ends or name <= min(ends))
+            if not ends:
+                return names[1:]
 
 
 def _rest(statuses: Collection[Value] | None) -> bool:

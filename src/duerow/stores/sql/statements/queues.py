@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Text, delete, false, null, select
+from sqlalchemy import Boolean, ColumnElement, Select, Text, delete, false, null, select, union_all
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -17,27 +17,37 @@ class QueueStatements(StatementGroup):
     """Statements for queues and consumers."""
 
     @cached_property
-    def queue_after(self) -> Statement:
-        """Read the name of the first queue after a name: the smallest of each kind of rows, by its own index."""
-        columns = self.message.c
-        after = columns.queue > self.bound("queue_in", Text())
+    def queues_after(self) -> Statement:
+        """Read the names of the first queues after a name, for each kind of rows by its own index, with their places.
+
+        They are looked up one after the other, so it takes as long as there are queues, however many rows these have.
+        """
         kinds: list[tuple[ColumnElement[bool], ...]] = [
-            (columns.due_at.is_not(None), self.context.in_group(False)),
+            (self.message.c.due_at.is_not(None), self.context.in_group(False)),
             self.context.in_live_group,
             self.context.resting,
         ]
         if not self.dialect.partial_indexes:  # any index begins with the queue
             kinds = [()]
-        firsts = (self.dialect.first(columns.queue, after, *kind) for kind in kinds)
-        return Statement(select(*(first.scalar_subquery() for first in firsts)))
+        return Statement(union_all(*(self._names_after(self.message.c.queue, *kind) for kind in kinds)))
 
     @cached_property
-    def past_queue_after(self) -> Statement:
-        """Read the name of the first queue after a name that has anything besides messages, by indexes."""
+    def past_queues_after(self) -> Statement:
+        """Read the names of the first queues after a name that have anything besides messages, with their places."""
         kept = (self.tables.history, self.tables.remembered, self.tables.counter)
-        names = [table.c.queue for table in kept]
-        firsts = [self.dialect.first(name, name > self.bound("queue_in", Text())) for name in names]
-        return Statement(select(*(first.scalar_subquery() for first in firsts)))
+        return Statement(union_all(*(self._names_after(table.c.queue) for table in kept)))
+
+    def _names_after(self, name: ColumnElement[Any], *kind: ColumnElement[bool]) -> Select[Any]:
+        """Return the names after one in an index, the first in place 1; after the last of all one that is null."""
+        first = self.dialect.first(name, name > self.bound("queue_in", Text()), *kind)
+        begin = select(first.scalar_subquery().label("name"), const(1).label("place"))
+        if self.dialect.names_at_once == 1:
+            return begin
+        names = begin.cte(recursive=True)
+        following = self.dialect.first(name, name > names.c.name, *kind).correlate(names)
+        more = (names.c.name.is_not(None), names.c.place < const(self.dialect.names_at_once))
+        names = names.union_all(select(following.scalar_subquery(), names.c.place + const(1)).where(*more))
+        return select(names.c.name, names.c.place)
 
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def put_settings(self, parts: tuple[str, ...]) -> Statement:

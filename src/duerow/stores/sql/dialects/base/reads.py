@@ -19,10 +19,13 @@ class Reads(Expressions):
     """How rows are found in the order of an index. By default indexes are partial: they have a condition.
 
     Attributes:
+        names_at_once: how many names of queues a statement looks up, each after the one before, by an index; 1: it
+            would read the whole index for each.
         partial_indexes: whether indexes are partial; see `DerivedColumns` for databases without such indexes.
         derived: columns of messages that only indexes need, each with its type and its expression.
     """
 
+    names_at_once = 1
     partial_indexes = True
     derived: Mapping[str, tuple[TypeEngine[Any], str]] = {}
 

@@ -98,6 +98,7 @@ class SQLite(SqliteJson, Dialect):
     moment: TypeEngine[Any] = BigInteger()
     bytewise = "BINARY"
     checks_json = True
+    names_at_once = 500
     writes_alone = True
     server_clock = False
 
