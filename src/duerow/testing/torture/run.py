@@ -73,6 +73,8 @@ def torture(
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
+    if shared:
+        options = replace(options, exhaust=False)
     with TemporaryDirectory(prefix="duerow-torture-") as temporary:
         run = Run(
             url,
@@ -172,7 +174,8 @@ class Run:
         self._alive.clear()
 
     def close(self) -> None:
-        """Close the proxy."""
+        """Close the proxy, and all connections that faults hold."""
+        self.faults.close()
         if self._proxy is not None:
             self._proxy.close()
 
