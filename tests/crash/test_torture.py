@@ -88,11 +88,12 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         "4",
         "--no-stops",
         "--no-cuts",
+        "--no-exhaust",
         "--clocks",
         "--full-disk",
     ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
-    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, True, True, True, "true"), True]
+    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), True]
     assert result.exit_code == 0
     assert "nothing was lost, duplicated, stuck or out of order" in result.stdout
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
-from duerow.testing.torture.environment import BILLS_DEAD, DONE, MAIL, ORDERS
-from duerow.testing.torture.evidence import Row, Turn
+from duerow.testing.torture.environment import BILLS_DEAD, DONE, EVERY, MAIL, ORDERS, TICKS
+from duerow.testing.torture.evidence import Row, Span, Turn
 from duerow.testing.torture.ledger import Line
 from duerow.testing.torture.verdict import Verdict
 
@@ -150,3 +151,30 @@ def test_the_story_of_a_broken_promise_tells_its_lines_turns_and_rows() -> None:
     story = verdict.story(next(iter(verdict.stuck())))
     assert "nobody asked" in story
     assert "begun 1 token 1" in story
+
+
+FIRST = datetime(2026, 1, 1, 12, 0, 0, 250_000, tzinfo=UTC)
+
+
+def ticks(*numbers: float) -> list[Row]:
+    """Messages of ticks, counted from the first one, which is 0."""
+    tick = (FIRST + number * EVERY for number in numbers)
+    return [Row(id, TICKS, "new", {}, {"schedule": "s", "tick": at.isoformat()}) for id, at in enumerate(tick, 1)]
+
+
+def ticked(rows: Sequence[Row], last: int | None) -> list[str]:
+    span = Span(FIRST, None if last is None else FIRST + last * EVERY)
+    return [one.what for one in Verdict([], rows, [], span).broken_promises()]
+
+
+def test_each_tick_of_the_schedule_is_pushed_once() -> None:
+    assert ticked([], None) == []
+    assert ticked(ticks(0, 1, 2), 2) == []
+    assert ticked(ticks(0, 1, 2, 3), 2) == []  # a server commits what a process asked for that is dead
+    assert ticked(ticks(0, 2), 2) == ["the tick of 2026-01-01 12:00:01.250000+00:00 was pushed 0 times"]
+    assert ticked(ticks(0, 1), 2) == ["the tick of 2026-01-01 12:00:02.250000+00:00 was pushed 0 times"]
+    assert ticked(ticks(1), 1) == ["the tick of 2026-01-01 12:00:00.250000+00:00 was pushed 0 times"]
+    assert ticked(ticks(0, 1, 1), 1) == ["the tick of 2026-01-01 12:00:01.250000+00:00 was pushed 2 times"]
+    assert ticked(ticks(0, 0.5, 1), 1) == [
+        "message 2 is of 2026-01-01 12:00:00.750000+00:00, which is no tick of the schedule"
+    ]

@@ -27,6 +27,9 @@ DEFAULTS: dict[str, Callable[[str], str]] = {
 }
 """How a server is told the level of transactions that name none."""
 
+CONNECTIONS: dict[str, str] = {"postgresql": "max_connections=100", "mariadb": "--max-connections=100"}
+"""How a server is told to take only so many, which suffice for a run, and are all taken in a moment."""
+
 
 def main() -> int:
     """Run the command line; return the exit code."""
@@ -38,6 +41,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="of an earlier run")
     parser.add_argument("--clocks", action="store_true", help="let the clocks of processes be wrong, and be set")
     parser.add_argument("--full-disk", action="store_true", help="let the disk be full for some processes on SQLite")
+    parser.add_argument("--no-exhaust", action="store_true", help="never take all connections that the server has")
     parser.add_argument("--isolation", choices=LEVELS, help="the level of isolation that the server has by default")
     parser.add_argument("--pooler", choices=pgbouncer.MODES, help="put PgBouncer in front of PostgreSQL, in this mode")
     asked = parser.parse_args()
@@ -72,6 +76,7 @@ def run(family: str, asked: argparse.Namespace) -> Report:
             seed,
             asked.kills,
             asked.seconds,
+            exhaust=not asked.no_exhaust,
             clocks=asked.clocks,
             full_disk=asked.full_disk,
             serializable=levels,
@@ -86,6 +91,7 @@ def run(family: str, asked: argparse.Namespace) -> Report:
 def server(family: str, asked: argparse.Namespace, running: ExitStack) -> tuple[str, Callable[[], None] | None]:
     """Start one; return the URL of an empty database, and what restarts its server, if anything does."""
     settings = [DEFAULTS[family](asked.isolation)] if asked.isolation else []
+    settings += [CONNECTIONS[family]] if family in CONNECTIONS else []
     if family == "sqlite":
         return f"sqlite:///{Path(running.enter_context(TemporaryDirectory()), 'torture.db')}", None
     if family == "postgresql":

@@ -26,6 +26,9 @@ def torture(
     processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
     stops: Annotated[bool, typer.Option(help="Suspend processes for longer than their leases.")] = True,
     cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
+    exhaust: Annotated[
+        bool, typer.Option(help="Take all connections that the server has left, for a moment; not with --shared.")
+    ] = True,
     clocks: Annotated[bool, typer.Option("--clocks", help="Let the clocks of processes be wrong, and be set.")] = False,
     full_disk: Annotated[
         bool, typer.Option("--full-disk", help="Let the disk be full for some processes; for SQLite.")
@@ -53,6 +56,7 @@ def torture(
         processes,
         stops,
         cuts,
+        exhaust,
         clocks,
         full_disk,
         serializable,

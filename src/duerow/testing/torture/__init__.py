@@ -12,6 +12,7 @@ tables          makes the tables of a run, and reads them at its end
 ledger          the table in which every process writes what it is about to do and what it did
 producer        pushes in every way
 handler         how the turn of a message ends that a worker hands out
+hoard           all connections that the server has left, held for a moment
 clocks, disks   clocks of processes that are wrong, and disks that are full
 claims          when the claims of a process began
 consumer        takes messages, by workers of every kind, by hand (`direct_consumer`), and at most once (`pops`)

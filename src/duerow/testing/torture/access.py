@@ -100,6 +100,19 @@ class Access(Protocol):
         """Whether the server answers; connections from before a restart are given up."""
         ...
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether the server refuses connections that are too many, so that a run can use them all."""
+        ...
+
+    def open_connection(self) -> Any:
+        """Open one more connection, which `close_connection` closes; None if the server refuses it."""
+        ...
+
+    def close_connection(self, connection: Any) -> None:
+        """Close a connection from `open_connection`, unless the server has done so."""
+        ...
+
     def end_connection(self) -> bool:
         """Have the server end a connection of the run, one in a transaction if there is one; whether it did."""
         ...

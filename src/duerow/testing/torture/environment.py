@@ -30,6 +30,12 @@ BILLS_DEAD = "bills-dead"
 DONE = "done"
 """Where what was done leaves a message, each exactly one."""
 
+TICKS = "ticks"
+"""Where a schedule pushes its messages, which nobody takes, so that all are there at the end."""
+
+EVERY = timedelta(seconds=1)
+"""How long it is between two ticks of the schedule."""
+
 WORKED = (ORDERS, BILLS, MAIL)
 WITH_HISTORY = frozenset((ORDERS,))
 
@@ -153,6 +159,11 @@ def access(url: str, prefix: str, serializable: bool) -> Access:
         raise ConfigurationError("this database has no level of isolation that is called SERIALIZABLE")
     opened: Access = import_module(module).Opened(url, prefix)
     return opened
+
+
+def declare(database: duerow.Database) -> duerow.Schedule:
+    """Declare the schedule, as programs do when they start; it pushes all of its ticks, however late."""
+    return database.schedule("each-second", every=EVERY, queue=TICKS, payload={}, missed="all")
 
 
 def queues(database: duerow.Database, lease: timedelta) -> dict[str, Queue[Any]]:

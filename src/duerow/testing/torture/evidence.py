@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 NEVER = 1 << 62
@@ -35,6 +36,14 @@ class Turn:
     attempts: int = 0
     worker: str | None = None
     finished_at: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The ticks of the schedule from the first one to the last one that is known; None: none became a message."""
+
+    first: datetime
+    last: datetime | None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from duerow.errors import ConfigurationError
 from duerow.testing.proxy import Link, Proxy
 from duerow.testing.torture.access import Access
 from duerow.testing.torture.environment import LEASES, Setting
+from duerow.testing.torture.hoard import Hoard
 from duerow.testing.torture.options import Options
 from duerow.testing.torture.worker_process import WorkerProcess
 
@@ -26,16 +27,25 @@ CUT: Final = 0.15
 ENDED: Final = 0.1
 """How many connections PostgreSQL itself ends for each process that is killed."""
 
+EXHAUSTED: Final = 0.05
+"""How often all connections that the server has left are taken for each process that is killed."""
+
+MISSED: Final = 0.5
+"""How many of the connections in use are cut, of those that the server has, when all are taken."""
+
 WAYS: Final = ("cut", "slow", "half-open")
 
 SLOWNESS: Final = 0.05
 """Seconds that each piece of data takes on a slow connection."""
 
 TROUBLE: Final = (0.3, 2.0)
-"""For how many seconds a connection is slow or half-open, at least and at most; a half-open one is cut then."""
+"""For how many seconds a connection is slow or half-open, at least and at most; a half-open one is cut then.
+
+The server is out of connections for as long.
+"""
 
 AWAY: Final = 120.0
-"""Seconds in which the server must answer after a restart."""
+"""Seconds in which the server must answer after a restart, and when it has connections again."""
 
 
 class Faults:
@@ -54,6 +64,8 @@ class Faults:
     def __init__(self, options: Options, setting: Setting, proxy: Proxy | None, chance: random.Random) -> None:
         self._options, self._setting, self._proxy, self._chance = options, setting, proxy, chance
         self._in_trouble: list[tuple[float, Link]] = []
+        self._hoard = Hoard(setting.access)
+        self._hoarding: float | None = None  # until when all connections are taken
         self.happened: Counter[str] = Counter()
 
     def happen(self, alive: Sequence[WorkerProcess], killed: int) -> None:
@@ -64,12 +76,19 @@ class Faults:
             self._disturb(self._proxy)
         if self._chance.random() < ENDED and self._setting.access.end_connection():
             self.happened["ended by the server"] += 1
+        if self._options.exhaust and self._setting.access.has_limit and self._chance.random() < EXHAUSTED:
+            self.exhaust()
         if self._options.restart is not None and killed % self._options.restarts == 0:
             self.restart(self._options.restart)
 
     def pass_over(self, all_of_them: bool = False) -> None:
-        """Let troubled connections be well again, or be cut, when their time has come."""
+        """Let troubled connections be well again, or be cut, and give connections back, when their time has come."""
         now = time.monotonic()
+        if self._hoarding is not None:
+            if all_of_them or self._hoarding <= now:
+                self._give_back()
+            else:
+                self._hoard.take_one()  # those of processes that were killed meanwhile
         over = [(until, link) for until, link in self._in_trouble if all_of_them or until <= now]
         for one in over:
             self._in_trouble.remove(one)
@@ -78,22 +97,47 @@ class Faults:
             if link.is_deaf:  # as when a keepalive finds out
                 link.cut()
 
+    def exhaust(self) -> None:
+        """Take all connections that the server has left; some in use are cut first, so that they are missed."""
+        if self._hoarding is not None:
+            return
+        for link in self._proxy.links if self._proxy is not None else ():
+            if self._chance.random() < MISSED:
+                link.cut()
+        if self._hoard.take():
+            self._hoarding = time.monotonic() + self._chance.uniform(*TROUBLE)
+            self.happened["times out of connections"] += 1
+
+    def close(self) -> None:
+        """Give back what is held."""
+        self._hoard.give_back()
+
     def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
 
         Raises:
             ConfigurationError: the command failed, or the server does not come back.
         """
+        if self._hoarding is not None:
+            self._give_back()
         if callable(how):
             how()
         else:
             _execute(how)
+        self._wait_for_an_answer("after it was restarted")
+        self.happened["restarts"] += 1
+
+    def _give_back(self) -> None:
+        self._hoard.give_back()
+        self._hoarding = None
+        self._wait_for_an_answer("after all connections were given back")
+
+    def _wait_for_an_answer(self, since: str) -> None:
         until = time.monotonic() + AWAY
         while not self._setting.access.answers():
             if time.monotonic() > until:
-                raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s after it was restarted")
+                raise ConfigurationError(f"the server did not answer within {AWAY:.0f} s {since}")
             time.sleep(0.1)
-        self.happened["restarts"] += 1
 
     def _stop(self, alive: Sequence[WorkerProcess]) -> None:
         running = [one for one in alive if one.begun is not None and one.stopped is None]

@@ -169,6 +169,18 @@ class Opened:
             return True
         return False
 
+    @property
+    def has_limit(self) -> bool:
+        """See Access: a server takes tens of thousands of connections, or as many as its system lets it."""
+        return False
+
+    def open_connection(self) -> Any:
+        """See Access."""
+        return None
+
+    def close_connection(self, connection: Any) -> None:
+        """See Access."""
+
     def end_connection(self) -> bool:
         """See Access: no connection of another client can be ended."""
         return False

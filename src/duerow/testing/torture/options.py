@@ -23,6 +23,7 @@ class Options:
         processes: how many processes work at any moment, at least four: a producer, two consumers and an operator.
         stops: whether processes are suspended for longer than their leases, and then continue.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
+        exhaust: whether all connections that the server has left are taken for a moment; not in a shared database.
         clocks: whether the clocks of the processes are wrong, and are set forwards and backwards.
         full_disk: whether the disk is full for some processes; for SQLite.
         serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
@@ -36,6 +37,7 @@ class Options:
     processes: int = 8
     stops: bool = True
     cuts: bool = True
+    exhaust: bool = True
     clocks: bool = False
     full_disk: bool = False
     serializable: bool = False

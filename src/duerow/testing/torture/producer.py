@@ -10,7 +10,7 @@ from typing import Any
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
 from duerow.testing.torture.access import Undone
-from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, queues
+from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, declare, queues
 from duerow.testing.torture.ledger import Ledger, Line
 
 GROUPS, KEYS = 10, 60
@@ -24,6 +24,7 @@ LEASE = timedelta(seconds=1)
 def produce(setting: Setting, ready: Callable[[], None]) -> None:
     """Push until killed."""
     with setting.open() as database:
+        declare(database)
         ready()
         Producer(setting, queues(database, LEASE)).go_on()
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -16,7 +16,8 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError
 from duerow.testing.torture import tables
 from duerow.testing.torture.consumer import KINDS, consume
-from duerow.testing.torture.environment import Setting, queues
+from duerow.testing.torture.environment import Setting, declare, queues
+from duerow.testing.torture.evidence import Span
 from duerow.testing.torture.faults import Faults, proxy_for
 from duerow.testing.torture.ledger import Ledger
 from duerow.testing.torture.operation import operate
@@ -73,6 +74,8 @@ def torture(
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
+    if shared:
+        options = replace(options, exhaust=False)
     with TemporaryDirectory(prefix="duerow-torture-") as temporary:
         run = Run(
             url,
@@ -129,9 +132,12 @@ class Run:
         self.killed: Counter[str] = Counter()
         self.ended: list[str] = []
         self._reader = tables.Reader(self.setting)
+        self._first_tick: datetime | None = None
 
     def kill(self, tell: Callable[[str], None] = print) -> None:
         """Let processes work, and kill as many of them as the options say, at random moments."""
+        with self.setting.open() as database:
+            self._first_tick = declare(database).next_at
         more = ("consumer", "producer")
         roles = [*FEWEST, *(more[number % 2] for number in range(self._options.processes - len(FEWEST)))]
         self._alive = [self._start(role) for role in roles]
@@ -172,13 +178,16 @@ class Run:
         self._alive.clear()
 
     def close(self) -> None:
-        """Close the proxy."""
+        """Close the proxy, and all connections that faults hold."""
+        self.faults.close()
         if self._proxy is not None:
             self._proxy.close()
 
     def report(self, seconds: float) -> Report:
         """Read all that there is to judge by, and judge."""
-        verdict = Verdict(Ledger(self.setting).lines(), self._reader.rows(), self._reader.turns())
+        last = self._reader.last_tick()  # read before the messages, as the server may commit one more
+        ticked = None if self._first_tick is None else Span(self._first_tick, last)
+        verdict = Verdict(Ledger(self.setting).lines(), self._reader.rows(), self._reader.turns(), ticked)
         events = read(self._traces.iterdir())
         broken = (one for one in check(events) if one.rule != BY_THE_CLOCK or self.setting.times_agree)
         others = [*self.ended, *map(str, broken)]

@@ -39,6 +39,9 @@ from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
 SYNCHRONOUS: Final = "NORMAL"
 """How often SQLite waits for the disk: processes are killed, the power is not cut."""
 
+CONNECTING: Final = 5
+"""Seconds after which a server that does not answer counts as one that refuses a connection."""
+
 MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "leased_by", "token")
 TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
 
@@ -174,6 +177,25 @@ class SqlAccess:
             self._read(select(1))
             return True
         return False
+
+    @property
+    def has_limit(self) -> bool:
+        """See Access."""
+        return not self.is_file
+
+    def open_connection(self) -> Any:
+        """See Access."""
+        dialect = self.engine.dialect
+        arguments, options = dialect.create_connect_args(self.engine.url)
+        try:
+            return dialect.connect(*arguments, **{**options, "connect_timeout": CONNECTING})
+        except dialect.loaded_dbapi.Error:  # psycopg does not say which of its errors it is
+            return None
+
+    def close_connection(self, connection: Any) -> None:
+        """See Access."""
+        with suppress(self.engine.dialect.loaded_dbapi.Error):
+            connection.close()
 
     def end_connection(self) -> bool:
         """See Access."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import duerow
@@ -55,6 +56,11 @@ class Reader:
     def left(self) -> int:
         """Return how many messages are still to be handled."""
         return self._setting.access.waiting(WORKED)
+
+    def last_tick(self) -> datetime | None:
+        """Return the last tick of the schedule that became a message; None: there was none."""
+        with self._setting.open() as database:
+            return database.schedules()[0].last_at
 
     def rows(self) -> list[Row]:
         """Return all messages."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from duerow.testing.torture.environment import BILLS_DEAD, DONE, WITH_HISTORY, WORKED
-from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Row, Turn
+from duerow.queue.schedule import TICK
+from duerow.testing.torture.environment import BILLS_DEAD, DONE, EVERY, TICKS, WITH_HISTORY, WORKED
+from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Row, Span, Turn
 from duerow.testing.torture.ledger import EVIDENCE, POPPED, WITHIN, Line
 
 ENDS = frozenset(("done", "moved", "dropped"))
@@ -28,13 +30,16 @@ class Verdict:
         lines: the ledger, in its order.
         rows: all messages in the tables.
         turns: all turns in the history.
+        ticked: between which of its ticks the schedule was at work; None: there was none.
 
     Attributes:
         allowed: how often a message began after a later one of its group where the promise allows it, by why.
     """
 
-    def __init__(self, lines: Sequence[Line], rows: Sequence[Row], turns: Sequence[Turn]) -> None:
-        self.lines, self.rows, self.turns = lines, rows, turns
+    def __init__(
+        self, lines: Sequence[Line], rows: Sequence[Row], turns: Sequence[Turn], ticked: Span | None = None
+    ) -> None:
+        self.lines, self.rows, self.turns, self.ticked = lines, rows, turns, ticked
         self.allowed: Counter[str] = Counter()
 
     @property
@@ -52,6 +57,7 @@ class Verdict:
             *self.together(),
             *self.broken_extensions(),
             *self.out_of_order(),
+            *self.not_ticked_once(),
         ]
 
     # Nothing lost, nothing doubled, nothing stuck.
@@ -112,6 +118,23 @@ class Verdict:
         for row in self.rows:
             if (row.queue in WORKED and row.status in ("new", "error")) or row.leased_by is not None:
                 yield BrokenPromise(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
+
+    def not_ticked_once(self) -> Iterator[BrokenPromise]:
+        """Each tick of the schedule became one message, from its first one to its last one."""
+        if self.ticked is None:
+            return
+        messages: dict[datetime, list[int]] = defaultdict(list)
+        for row in self.rows:
+            if row.queue == TICKS:
+                messages[datetime.fromisoformat(row.headers[TICK])].append(row.id)
+        first, last = self.ticked.first, max([*messages, *filter(None, [self.ticked.last])], default=None)
+        due = set() if last is None else {first + number * EVERY for number in range((last - first) // EVERY + 1)}
+        for tick in sorted(due | messages.keys()):
+            ids = tuple(messages[tick])
+            if len(ids) != 1:
+                yield BrokenPromise(f"the tick of {tick} was pushed {len(ids)} times", ids)
+            elif tick not in due:
+                yield BrokenPromise(f"message {ids[0]} is of {tick}, which is no tick of the schedule", ids)
 
     # Groups and leases.
 
@@ -230,7 +253,8 @@ class Verdict:
         return (
             f"{len(self.known)} messages, {self.turns_begun} turns begun, {groups} of them in groups; "
             f"ledger {dict(lines)}; history {dict(turns)}; dead at the end {self._dead()}; "
-            f"began after a later one of the group, as is allowed: {dict(self.allowed)}"
+            f"began after a later one of the group, as is allowed: {dict(self.allowed)}; "
+            f"{sum(row.queue == TICKS for row in self.rows)} ticks of a schedule"
         )
 
     def _dead(self) -> int:
