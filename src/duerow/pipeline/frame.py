@@ -165,7 +165,8 @@ class Frame(Station):
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
         note = f"{'row by row' if self.rowwise else 'whole'}, batches of {self.batch}"
-        return msgspec.structs.replace(super().node(), note=note)
+        payload = "" if self.payload is None else self.payload.__name__
+        return msgspec.structs.replace(super().node(), note=note, payload=payload)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         raise AssertionError("a frame station handles batches, on Spark")

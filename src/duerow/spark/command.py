@@ -50,6 +50,10 @@ def run(
         list[str] | None,
         typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
     ] = None,
+    new_columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATION", help="Run this frame station although its columns have changed. Repeatable."),
+    ] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
@@ -79,6 +83,7 @@ def run(
             parallelism=parallelism,
             stop=stop,
             rehome=moves,
+            new_columns=new_columns or (),
             prefix=prefix,
             schema=schema,
             encryption=encryption(),
