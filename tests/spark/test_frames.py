@@ -188,7 +188,8 @@ def test_times_keep_their_microseconds_and_old_rules_that_would_change_them_are_
     assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)]
 
     station = Frame("a", kept, "b", schema="at timestamp")
-    spark.step(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
+    pipeline = Pipeline("p", [station], outputs=["b"])
+    spark.step(pipeline, place.url, session, new_columns=["a"], **place.settings)  # the last ones were n int
     assert [m.payload["at"][:26] for m in db.queue("b").peek(9)] == ["2026-03-01T12:00:00.123456"]
 
 

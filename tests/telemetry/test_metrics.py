@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -23,6 +24,7 @@ from duerow.store import Counted, Counters, Totals
 from duerow.telemetry import opentelemetry, prometheus
 from duerow.telemetry.prometheus import QueueCollector
 from duerow.telemetry.reader import Growing, Reader
+from duerow.worker.rounds import AROUND, FrameRound, entered
 
 
 class Found(dict[tuple[str, frozenset[str]], float]):
@@ -182,6 +184,26 @@ def test_a_lost_lease_is_counted(database: duerow.Database, process: Bound):
         reservation.commit()
     mail.commit_many([reservation])
     assert process.now()("duerow_leases_lost_total", "mail") == 2
+
+
+def test_the_numbers_that_a_frame_station_observes_are_gauges_of_its_last_batch(process: Bound, meter):
+    reader, provider = meter
+    end = opentelemetry.instrument(meter_provider=provider)
+    try:
+        for total in (Decimal("10.5"), Decimal("7.25")):
+            with entered(FrameRound("sold", 3)) as one:
+                one.observed = {"total": total, "rows": 3, "first": "split", "any": None, "all": True}
+        with entered(FrameRound("other", 1)):
+            pass
+    finally:
+        end()
+    found = process.now()
+    assert found("duerow_frame_observed", "sold", "total") == 7.25
+    assert found("duerow_frame_observed", "sold", "rows") == 3
+    values = {(one.attributes["duerow.name"], one.value) for one in points(reader)["duerow.frame.observed"]}
+    assert values == {("total", 7.25), ("rows", 3)}
+    process.end()
+    assert AROUND == []
 
 
 async def test_the_awaited_face_is_counted_likewise(url: str, process: Bound):

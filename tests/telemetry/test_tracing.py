@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from duerow import Draft, Join, Move, Pipeline, Relay, Retry, Sink, Split
 from duerow.sync.queue import Queue
 from duerow.telemetry import hooks
 from duerow.telemetry.tracing import trace_queues
+from duerow.worker.rounds import FrameRound, entered
 from tests.telemetry.conftest import Spans
 
 
@@ -234,3 +236,13 @@ def test_a_retry_that_a_handler_asks_for_is_no_success(database: duerow.Database
     mail.push("hello")
     work(mail, lambda message: Retry(timedelta(minutes=1)))
     assert spans.one("process mail").status.status_code is StatusCode.ERROR
+
+
+def test_the_numbers_that_a_frame_station_observes_are_attributes_and_its_text_is_not(
+    spans: Spans,
+) -> None:
+    with entered(FrameRound("sold", 3)) as one:
+        one.observed = {"total": Decimal("10.5"), "first": "split"}
+    told = spans.one("process sold").attributes or {}
+    assert told["duerow.observed.total"] == 10.5
+    assert "duerow.observed.first" not in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import stat
 from collections.abc import Callable
 from datetime import timedelta
@@ -266,8 +267,12 @@ def test_a_frame_station_is_drawn_and_kept_with_its_ways() -> None:
         ({"batch": 0}, "batch is 0; it is an integer of at least 1"),
         ({"schema": 5}, "schema is 5; give a StructType"),
         ({"rowwise": 1}, "rowwise is 1; give True or False"),
+        ({"observe": "count(*)"}, "observe is 'count(*)'; it maps names to aggregates"),
+        ({"observe": {}}, "observe is {}; it maps names to aggregates"),
+        ({"observe": {"": "count(*)"}}, "it maps names to aggregates"),
+        ({"observe": {"n": 5}}, "observe['n'] is 5; give an aggregate Column, or SQL text"),
     ],
 )
 def test_a_frame_station_that_cannot_be_is_refused(terms: dict[str, Any], why: str) -> None:
-    with pytest.raises(ConfigurationError, match=why):
+    with pytest.raises(ConfigurationError, match=re.escape(why)):
         duerow.Frame("a", print, **{"to": "b"} | terms)

@@ -87,6 +87,8 @@ DOORS: dict[str, Door] = {
     "Join(limit=)": lambda db, odd: Join("a", nothing, to="b", by="payload.x", count=2, limit=odd),
     "Frame(to=)": lambda db, odd: Frame("a", nothing, to=odd),
     "Frame(batch=)": lambda db, odd: Frame("a", nothing, to="b", batch=odd),
+    "Frame(observe=)": lambda db, odd: Frame("a", nothing, to="b", observe=odd),
+    "Frame(observe={})": lambda db, odd: Frame("a", nothing, to="b", observe={"x": odd}),
     "Frame(schema=)": lambda db, odd: Frame("a", nothing, to="b", schema=odd),
     "Pipeline": lambda db, odd: Pipeline(odd, [Sink("a", nothing)]),
     "Pipeline of": lambda db, odd: Pipeline("p", odd),

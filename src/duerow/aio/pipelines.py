@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from duerow.aio.executor import Executor
@@ -11,6 +12,7 @@ from duerow.errors import ConfigurationError, DuplicateKey, shown
 from duerow.message import LIVE
 from duerow.payload.encoding import BATCHES, SETS
 from duerow.phrases import Hint, counted
+from duerow.pipeline.columns import ColumnChange, column_changes, with_known_columns
 from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
 from duerow.reservation import Receipt
 from duerow.store import Moved, Query, QueueStats, Record, Refused, StoredPipeline, Turn
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 REHOMED_AT_ONCE: Final = 1_000
 """How many messages of a removed station are moved in one transaction."""
+
+
+LOG: Final = logging.getLogger("duerow.pipeline")
 
 
 class Pipelines(Executor):
@@ -42,16 +47,36 @@ class Pipelines(Executor):
                 they cannot go there; `rehome` names a station that was not removed, or a target that the new definition
                 does not have. The stored definition is unchanged.
         """
+        return await self._declare(pipeline, pipeline.graph, rehome)
+
+    async def _declare(
+        self,
+        pipeline: Pipeline,
+        graph: Graph,
+        rehome: Mapping[str, str] | None = None,
+        new_columns: Collection[str] = (),
+    ) -> bool:
+        """Store a pipeline, whose graph may say more than it knows itself.
+
+        Args:
+            pipeline: see `declare_pipeline`.
+            graph: its graph, with the columns of its frame stations if this program knows them.
+            rehome: see `declare_pipeline`.
+            new_columns: the frame stations whose columns may change in any way.
+        """
         given: object = rehome
         if given is not None and not isinstance(given, Mapping):
             raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {shown(given)}")
-        after, moves = pipeline.graph, dict(rehome or {})
+        moves = dict(rehome or {})
         while True:
-            known = await self._charted(after.name)
-            before = None if known is None else read_graph(after.name, known.definition)
+            known = await self._charted(graph.name)
+            before = None if known is None else read_graph(graph.name, known.definition)
+            after = with_known_columns(before, graph)
             if before == after:
                 return False
             _check_rehome(before, after, moves)
+            changes = column_changes(before, after, pipeline.stations)
+            await self._require_fit(after, [one for one in changes if one.station not in new_columns])
             gone = [] if before is None else removed(before, after)
             await self._require_empty(after, [queue for queue in gone if queue not in moves])
             await self._require_none_stopped(after, list(moves))
@@ -60,6 +85,8 @@ class Pipelines(Executor):
             await self._require_empty(after, list(moves))
             kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if await self._chart(after.name, None if known is None else known.version, kept):
+                for one in changes:
+                    LOG.info("frame %r of %s: column %s", one.station, after, one)
                 return True
 
     async def pipelines(self) -> list[Graph]:
@@ -86,8 +113,7 @@ class Pipelines(Executor):
     async def _require_empty(self, after: Graph, queues: list[str]) -> None:
         """Raise ConfigurationError if messages are under way in these queues, since nothing will work on them."""
         for queue in queues:
-            standing = await self._standing(queue)
-            left = standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
+            left = await self._under_way(queue)
             if left:
                 name = queue.removesuffix(SETS).removesuffix(BATCHES)
                 to = Hint(f"rehome={{{name!r}: …}}", f"--rehome {name}=…")
@@ -98,6 +124,26 @@ class Pipelines(Executor):
                     f"{counted(left, 'message')} under way; run the old definition until the queue is empty",
                     *way,
                 )
+
+    async def _require_fit(self, after: Graph, changes: list[ColumnChange]) -> None:
+        """Raise ConfigurationError if messages wait in a queue whose columns they would not fit."""
+        unfit: dict[str, list[ColumnChange]] = {}
+        for change in changes:
+            if not change.fits:
+                unfit.setdefault(change.station, []).append(change)
+        for queue, misfits in unfit.items():
+            left = await self._under_way(queue)
+            if left:
+                raise ConfigurationError(
+                    f"{after}: the columns of frame {queue!r} have changed, and {counted(left, 'message')} under way "
+                    f"in its queue may not fit: {'; '.join(map(str, misfits))}. Register an upgrade of the payload, "
+                    "give the station a new name, run the old definition until the queue is empty, or accept it with ",
+                    Hint(f"new_columns=[{queue!r}]", f"--new-columns {queue}"),
+                )
+
+    async def _under_way(self, queue: str) -> int:
+        standing = await self._standing(queue)
+        return standing.ready + standing.delayed + standing.leased + standing.waiting + standing.stopped
 
     async def _require_none_stopped(self, after: Graph, queues: list[str]) -> None:
         for queue in queues:

@@ -6,7 +6,7 @@ No I/O and no Spark here: `duerow.spark.frames` does the work, and asks this mod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Final
@@ -97,6 +97,9 @@ class Frame(Station):
             type `payload`.
         batch: the most messages in a batch.
         lease: how long a batch is reserved; the driver extends the lease while it works.
+        observe: aggregates of the result, by name, which Spark computes as it writes the rows: columns such as
+            `functions.sum("total")`, or SQL text such as "sum(total)". Their values for each finished batch are logged,
+            and are in `Tally.observed` and in telemetry.
         timeout: how long Spark may work on a batch. Then its jobs are cancelled, and it has failed with `TimedOut`:
             it is halved until the message that takes too long is alone. Default: no limit.
         retry: see Station. A batch that fails is halved until the faulty message fails alone.
@@ -107,7 +110,7 @@ class Frame(Station):
         remember_keys: see Station.
 
     Raises:
-        ConfigurationError: as for Station; or `to`, `schema` or `batch` is invalid.
+        ConfigurationError: as for Station; or `to`, `schema`, `batch` or `observe` is invalid.
     """
 
     needs_spark: ClassVar[bool] = True
@@ -118,6 +121,7 @@ class Frame(Station):
     schema: Any = None
     batch: int = BATCH
     lease: timedelta = BATCH_LEASE
+    observe: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,6 +135,22 @@ class Frame(Station):
             raise ConfigurationError(
                 f"{self}: schema is {shown(schema)}; give a StructType of Spark's, or text such as 'id long, at date'"
             )
+        self._check_observe()
+
+    def _check_observe(self) -> None:
+        given: object = self.observe
+        if given is None:
+            return
+        if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) and name for name in given):
+            raise ConfigurationError(
+                f"{self}: observe is {shown(given)}; it maps names to aggregates, such as {{'total': 'sum(amount)'}}"
+            )
+        for name, of in given.items():
+            # A Column, which cannot be imported without Spark, is known by its method.
+            if not (isinstance(of, str) and of.strip()) and not callable(getattr(of, "alias", None)):
+                raise ConfigurationError(
+                    f"{self}: observe[{name!r}] is {shown(of)}; give an aggregate Column, or SQL text"
+                )
 
     def _read_to(self) -> str | Mapping[str, str]:
         to: object = self.to
@@ -165,7 +185,8 @@ class Frame(Station):
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
         note = f"{'row by row' if self.rowwise else 'whole'}, batches of {self.batch}"
-        return msgspec.structs.replace(super().node(), note=note)
+        payload = "" if self.payload is None else self.payload.__name__
+        return msgspec.structs.replace(super().node(), note=note, payload=payload)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
         raise AssertionError("a frame station handles batches, on Spark")

@@ -57,6 +57,9 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         rate: at most this many messages in this many seconds; None: no limit.
         note: anything else to show.
         elsewhere: the queue in another database to which messages go from here; empty: none.
+        payload: the name of the type that a frame station declares for its payloads; empty: none.
+        columns: the columns of a frame station's payloads, as the last run on Spark has read them: the type of each by
+            its path; empty: the payload is text; None: not known.
     """
 
     name: str
@@ -66,6 +69,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     rate: tuple[int, float] | None = None
     note: str = ""
     elsewhere: str = ""
+    payload: str = ""
+    columns: dict[str, str] | None = None
 
     @property
     def sends_to_all(self) -> bool:

@@ -19,6 +19,7 @@ from duerow.cli.output import print_json, print_table, tell
 from duerow.cli.pipeline import Named, find_pipeline, moves_of
 from duerow.cli.worker import LEFT, log_to_stderr
 from duerow.errors import DuerowError
+from duerow.spark.observed import observed_text
 from duerow.spark.options import url_of
 from duerow.spark.report import Line, Report
 from duerow.spark.runner import MESSAGES_PER_CHUNK
@@ -50,6 +51,10 @@ def run(
         list[str] | None,
         typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
     ] = None,
+    new_columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATION", help="Run this frame station although its columns have changed. Repeatable."),
+    ] = None,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
@@ -79,11 +84,12 @@ def run(
             parallelism=parallelism,
             stop=stop,
             rehome=moves,
+            new_columns=new_columns or (),
             prefix=prefix,
             schema=schema,
             encryption=encryption(),
         )
-        lines = report.lines()
+        lines = report.lines(tallies)
     if as_json:
         print_json(lines)
     else:
@@ -100,6 +106,9 @@ def _print(lines: Sequence[Line]) -> None:
     ]
     columns = ("queue", "station", "done", "moved", "failed", "given up", "left", "dead")
     print_table(columns, rows, numbers=columns[2:])
+    for one in lines:
+        if one.observed:
+            tell(f"{one.queue}: observed {observed_text(one.observed)} in the last batch")
 
 
 def main() -> None:

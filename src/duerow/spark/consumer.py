@@ -62,6 +62,7 @@ class Tally(msgspec.Struct):
         released: messages that were given back before they began.
         refused: messages that were no longer its own when it settled them.
         left: messages in its queue that it does not take because their kinds are unknown, at the last look of the run.
+        observed: what the `observe` of a frame station found in the last batch that was finished, by name.
     """
 
     claimed: int = 0
@@ -71,6 +72,11 @@ class Tally(msgspec.Struct):
     released: int = 0
     refused: int = 0
     left: int = 0
+    observed: dict[str, Any] = {}
+
+    def __str__(self) -> str:
+        """The counts alone: what is observed may quote payloads."""
+        return ", ".join(f"{name}={getattr(self, name)}" for name in COUNTS)
 
     def count(self, pairs: Iterable[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
         """Count turns that ended in one transaction; a refused one that is still ours ends in another."""
@@ -93,7 +99,7 @@ class Tally(msgspec.Struct):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-COUNTS: Final = Tally.__struct_fields__
+COUNTS: Final = tuple(name for name in Tally.__struct_fields__ if name != "observed")
 
 SCHEMA: Final = ", ".join(f"{name} long" for name in COUNTS)
 """The columns that a task returns to the driver: counts, never a message."""

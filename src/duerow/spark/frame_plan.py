@@ -10,6 +10,7 @@ from duerow.pipeline import Frame, Pipeline
 from duerow.spark import read
 from duerow.spark.frame_columns import check_columns, check_times
 from duerow.spark.frames import BatchFailed, called, expected_of
+from duerow.spark.observed import with_observed
 from duerow.spark.payload_columns import payload_columns, payload_text, with_columns
 from duerow.spark.schema import check_fits, frame_schema
 from duerow.spark.session import session
@@ -46,6 +47,8 @@ def explain(pipeline: Pipeline, station: str, spark: SparkSession | None = None,
         raise ConfigurationError(
             f"{frame}: its function failed: {type(error.cause).__name__}: {error.cause}"
         ) from error.cause
+    if frame.observe is not None:
+        result = with_observed(frame, result, "observed")
     check_columns(frame, result)
     if payload_columns(result.schema):
         _, written = payload_text(result)

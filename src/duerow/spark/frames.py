@@ -38,6 +38,7 @@ from duerow.spark.batch import Batch, Heartbeat, still_held
 from duerow.spark.consumer import WORKER, Tally
 from duerow.spark.frame_columns import check_columns, check_times, unfit
 from duerow.spark.jobs import Job, SparkRun, pickled
+from duerow.spark.observed import Observed, observed_text
 from duerow.spark.payload_columns import HOPS_COLUMN, PAYLOAD, payload_columns, payload_text, with_columns
 from duerow.spark.probe import last_line
 from duerow.spark.read import Desk, read_task
@@ -114,7 +115,7 @@ class FrameJob(Job):
         types = {one.name: one.payload for one in run.pipeline.stations}
         self._targets = {queue: types.get(queue) for queue in station.targets}
         self._expected = expected_of(self._targets)
-        without_function = replace(station, function=_nothing)
+        without_function = replace(station, function=_nothing, observe=None)
         self._desk = Desk(
             run.access,
             station.name,
@@ -310,7 +311,8 @@ class FrameJob(Job):
         """Let the function plan the result, and let tasks compute and write it."""
         with self._run.labelled(self.station, f": {len(batch)} messages", name):
             messages = self._messages(batch)
-            result = called(self.station, with_columns(messages, self._schema))
+            observed = Observed(self.station)
+            result = observed.on(called(self.station, with_columns(messages, self._schema)))
             try:
                 task, rows = self._written(result, messages, batch, name)
                 try:
@@ -323,10 +325,21 @@ class FrameJob(Job):
                     raise BatchFailed(StationFailed(last_line(error))) from error
                 self._check(written, batch)
                 (self._drop if self.station.rowwise else self._publish)(written, batch, name)
+                self._tell_observed(observed.values())
             except (BatchFailed, Tainted):
                 if not self.station.rowwise:
                     self._patiently(lambda: self._run.database.bulk.discard(name))
                 raise
+
+    def _tell_observed(self, values: dict[str, Any]) -> None:
+        """Pass on what was observed in a batch that is finished."""
+        if not values:
+            return
+        self._now.round.observed = values
+        with self._counting:
+            self.tally.observed = values
+        text = ", ".join(values) if is_quiet(self._run.database.encryption) else observed_text(values)
+        LOG.info("%s of %s: observed %s", self.station, self._run.pipeline, text)
 
     def _messages(self, batch: Batch) -> DataFrame:
         ranges = batch.ranges(self._run.parallelism)

@@ -10,6 +10,7 @@ from typing import Final
 
 from duerow.errors import ConfigurationError
 from duerow.spark.jobs import Job
+from duerow.spark.observed import observed_text
 
 EVERY: Final = 1.0
 """Seconds between two counts of what is left."""
@@ -31,6 +32,7 @@ def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
     """
     try:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     except ModuleNotFoundError as error:
         if wanted:
@@ -56,7 +58,9 @@ def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
                 if name not in tasks:
                     tasks[name] = progress.add_task(str(job.station), total=None)
                 done = job.tally.settled + job.tally.buried
-                progress.update(tasks[name], completed=done, total=done + left(name))
+                seen = observed_text(job.tally.observed)
+                description = f"{job.station} {seen}" if seen else str(job.station)
+                progress.update(tasks[name], completed=done, total=done + left(name), description=escape(description))
 
         yield show
         looked_at = 0.0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from duerow.pipeline import Pipeline
 from duerow.queue.stats import Stats
+from duerow.spark.consumer import Tally
 from duerow.store import Totals
 from duerow.sync.database import Database
 
@@ -20,6 +24,7 @@ class Line(msgspec.Struct, frozen=True):
         left: how many messages are there and not dead.
         leased: how many of these are leased.
         dead: how many dead messages are there.
+        observed: what the `observe` of a frame station found in its last batch, by name.
     """
 
     queue: str
@@ -28,6 +33,7 @@ class Line(msgspec.Struct, frozen=True):
     left: int
     leased: int
     dead: int
+    observed: dict[str, Any] = {}
 
 
 class Report:
@@ -44,15 +50,22 @@ class Report:
         self._kinds |= dict.fromkeys(pipeline.outputs, "output")
         self._before = {queue: self._stats(queue).lifetime for queue in self._kinds}
 
-    def lines(self) -> list[Line]:
-        """Return a line for each queue, in the order of the stations."""
-        return [self._line(queue, kind, self._stats(queue)) for queue, kind in self._kinds.items()]
+    def lines(self, tallies: Mapping[str, Tally] | None = None) -> list[Line]:
+        """Return a line for each queue, in the order of the stations.
+
+        Args:
+            tallies: what `run` returned, which knows what frame stations have observed.
+        """
+        observed = {name: tally.observed for name, tally in (tallies or {}).items()}
+        return [
+            self._line(queue, kind, self._stats(queue), observed.get(queue, {})) for queue, kind in self._kinds.items()
+        ]
 
     def _stats(self, queue: str) -> Stats:
         return self._database.queue(queue).stats(exact=True)
 
-    def _line(self, queue: str, kind: str, now: Stats) -> Line:
+    def _line(self, queue: str, kind: str, now: Stats, observed: dict[str, Any]) -> Line:
         before = self._before[queue]
         ended = Totals(*(getattr(now.lifetime, name) - getattr(before, name) for name in Totals.__struct_fields__))
         left = now.ready + now.delayed + now.leased + now.waiting + now.stopped
-        return Line(queue, kind, ended, left, now.leased, now.dead)
+        return Line(queue, kind, ended, left, now.leased, now.dead, observed)

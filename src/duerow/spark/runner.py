@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -28,6 +28,7 @@ from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
 from duerow.spark.session import session
+from duerow.spark.stored_columns import check_accepted, graph_with_columns
 from duerow.spark.tables.delivery import deliverer
 from duerow.spark.tables.job import TableJob
 from duerow.spark.tables.source import SourceJob
@@ -60,6 +61,7 @@ def run(
     parallelism: int | None = None,
     stop: threading.Event | None = None,
     rehome: Mapping[str, str] | None = None,
+    new_columns: Collection[str] = (),
     progress: bool | None = None,
     urlenv: str | None = None,
     urlfile: str | None = None,
@@ -80,6 +82,8 @@ def run(
         stop: an event that stops the run when it is set: tasks finish what they hold, within seconds, and no new ones
             start.
         rehome: where to send the messages of removed stations; see `Database.declare_pipeline`.
+        new_columns: the frame stations whose columns have changed in a way that messages under way may not fit, and may
+            run all the same; those that do not fit are buried one by one.
         progress: whether to show progress bars on standard error; default: if that is a terminal and `rich` is
             installed.
         urlenv: instead of `url`: the environment variable of the driver that holds it.
@@ -89,7 +93,7 @@ def run(
     Raises:
         ConfigurationError: not exactly one of `url`, `urlenv` and `urlfile` is given; an executor lacks duerow, a
             database driver or access to the database; a function cannot be pickled; a removed station still has
-            messages.
+            messages; or messages under way may not fit the changed columns of a frame station.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
         StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
             leases end.
@@ -98,7 +102,7 @@ def run(
     """
     check_until(until)
     given = _url_of(url, urlenv, urlfile)
-    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome) as runner:
+    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome, new_columns) as runner:
         return runner.run(until, stop or threading.Event(), progress)
 
 
@@ -109,12 +113,14 @@ def step(
     *,
     chunk: int = MESSAGES_PER_CHUNK,
     parallelism: int | None = None,
+    new_columns: Collection[str] = (),
     urlenv: str | None = None,
     urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
     """Run one job for each station with due messages, one after the other; arguments and errors as for `run`."""
-    with _runner(pipeline, _url_of(url, urlenv, urlfile), spark, chunk, parallelism, settings) as runner:
+    given = _url_of(url, urlenv, urlfile)
+    with _runner(pipeline, given, spark, chunk, parallelism, settings, new_columns=new_columns) as runner:
         return runner.step()
 
 
@@ -134,19 +140,21 @@ def _runner(
     parallelism: int | None,
     settings: dict[str, Any],
     rehome: Mapping[str, str] | None = None,
+    new_columns: Collection[str] = (),
 ) -> Iterator[Runner]:
     if not isinstance(pipeline, Pipeline):
         raise ConfigurationError(f"run() takes a Pipeline, not {shown(pipeline)}")
     check_count("chunk", chunk)
     if parallelism is not None:
         check_count("parallelism", parallelism)
+    accepted = check_accepted(pipeline, new_columns)
     with connect(url, **settings) as database:
         pipeline.check_store(database.store.capabilities)
         database.check_may_consume()
         spark = spark or session()
         check_reach(spark, database)
         places = probe(spark, url, settings)
-        database.declare_pipeline(pipeline, rehome=rehome)
+        database._declare(pipeline, graph_with_columns(pipeline, spark), rehome, accepted)
         access = Access(secrets.token_hex(6), url, settings)
         runner = Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
         try:

@@ -9,7 +9,7 @@ instrument()
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -144,6 +144,10 @@ class ProcessInstruments:
             "db.client.operation.duration", "s", "How long the database took for one or several statements."
         )
 
+        self._observed = meter.create_gauge(
+            "duerow.frame.observed", "", "What a frame station on Spark observed in its last batch."
+        )
+
     def operated(self, operation: str, queue: str, seconds: float, messages: int, error: str | None) -> None:
         """See Events."""
         named = _named(self._labels.of(queue))
@@ -175,3 +179,8 @@ class ProcessInstruments:
         """See Events."""
         failed = {} if error is None else {"error.type": error}
         self._statements.record(seconds, {"db.operation.name": plan, **failed})
+
+    def observed(self, queue: str, values: Mapping[str, float]) -> None:
+        """See Events."""
+        for name, value in values.items():
+            self._observed.set(value, {**_named(self._labels.of(queue)), "duerow.name": name})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from inspect import isawaitable
 from time import perf_counter
 from typing import Any, Protocol
@@ -12,7 +13,8 @@ from duerow.message import Message
 from duerow.settlement import Bury, Move, Retry, Rollback
 from duerow.telemetry import hooks
 from duerow.telemetry.hooks import WatchedCall, watching
-from duerow.worker import middleware
+from duerow.worker import middleware, rounds
+from duerow.worker.rounds import FrameRound, numbers_of
 
 
 class Events(Protocol):
@@ -38,6 +40,10 @@ class Events(Protocol):
         """The database ran a plan: one or several statements."""
         ...
 
+    def observed(self, queue: str, values: Mapping[str, float]) -> None:
+        """A frame station has finished a batch, in which its `observe` found these numbers."""
+        ...
+
 
 def watch(events: Events) -> Callable[[], None]:
     """Send events to a receiver; return a function that ends it. Workers that are created later send them too."""
@@ -49,13 +55,31 @@ def watch(events: Events) -> Callable[[], None]:
     )
     layer = _layer(events)
     middleware.EVERYWHERE.append(layer)
+    around = _around(events)
+    rounds.AROUND.append(around)
 
     def end() -> None:
         detach()
+        if around in rounds.AROUND:
+            rounds.AROUND.remove(around)
         if layer in middleware.EVERYWHERE:
             middleware.EVERYWHERE.remove(layer)
 
     return end
+
+
+def _around(events: Events) -> Callable[[FrameRound], AbstractContextManager[None]]:
+    """Return what tells the numbers that a frame station has observed in a round."""
+
+    @contextmanager
+    def around(one: FrameRound) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if numbers := numbers_of(one.observed):
+                events.observed(one.queue, numbers)
+
+    return around
 
 
 _OPERATIONS = {

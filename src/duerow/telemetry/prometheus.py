@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
@@ -161,6 +161,13 @@ class ProcessEvents:
             buckets=BUCKETS,
         )
 
+        self._observed = Gauge(
+            "duerow_frame_observed",
+            "What a frame station on Spark observed in its last batch.",
+            ("queue", "name"),
+            registry=registry,
+        )
+
     def operated(self, operation: str, queue: str, seconds: float, messages: int, error: str | None) -> None:
         """See Events."""
         label = self._labels.of(queue)
@@ -186,6 +193,11 @@ class ProcessEvents:
     def ran(self, plan: str, seconds: float, error: str | None) -> None:
         """See Events."""
         self._statements.labels(plan, error or "").observe(seconds)
+
+    def observed(self, queue: str, values: Mapping[str, float]) -> None:
+        """See Events."""
+        for name, value in values.items():
+            self._observed.labels(self._labels.of(queue), name).set(value)
 
 
 def instrument(registry: CollectorRegistry, most_labels: int = MOST_LABELS) -> Callable[[], None]:

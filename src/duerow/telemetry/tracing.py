@@ -24,7 +24,7 @@ from duerow.store.join_sets import PARTS
 from duerow.telemetry import hooks
 from duerow.telemetry.hooks import WatchedCall, watching
 from duerow.worker import middleware, rounds
-from duerow.worker.rounds import FrameRound
+from duerow.worker.rounds import FrameRound, numbers_of
 
 SYSTEM: Final = "duerow"
 
@@ -193,6 +193,8 @@ class _Tracing:
             except BaseException as error:
                 _failed(span, error)
                 raise
+            for name, value in numbers_of(one.observed).items():  # text may quote a payload
+                span.set_attribute(f"duerow.observed.{name}", value)
             if one.failed:
                 span.set_attribute("duerow.batch.failed", one.failed)
                 _failed(span, None)

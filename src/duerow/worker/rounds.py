@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final
 
 import msgspec
 
@@ -16,11 +17,13 @@ class FrameRound(msgspec.Struct):
         queue: the queue of its messages.
         messages: how many there are.
         failed: how many of them have failed so far.
+        observed: what the station's `observe` found in the last part of it that was finished, by name.
     """
 
     queue: str
     messages: int
     failed: int = 0
+    observed: dict[str, Any] = {}
 
 
 AROUND: Final[list[Callable[[FrameRound], AbstractContextManager[None]]]] = []
@@ -34,3 +37,8 @@ def entered(one: FrameRound) -> Iterator[FrameRound]:
         for layer in AROUND:
             within.enter_context(layer(one))
         yield one
+
+
+def numbers_of(observed: Mapping[str, Any]) -> dict[str, float]:
+    """Return those of some values that are numbers."""
+    return {name: float(value) for name, value in observed.items() if type(value) in (int, float, Decimal)}
