@@ -14,7 +14,7 @@ from tests.simulation.places import MemoryConnection
 from tests.simulation.script import Commit as Done
 from tests.simulation.script import Crash, Push, Reserve, Script, Settle, Sleep, program
 from tests.simulation.shrink import broken_by, shrunk
-from tests.simulation.world import play, simulate
+from tests.simulation.world import OTHER_ERRORS, play, simulate
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,9 @@ def test_different_seeds_make_different_scripts():
 )
 def test_a_mistake_in_a_store_is_found(place, says):
     with broken(mistake(place, says)):
-        assert first_failure(place) is not None
+        failure = first_failure(place)
+    assert failure is not None
+    assert failure[1].rule != OTHER_ERRORS  # a promise was broken, not just the store
     assert first_failure(place, 5) is None
 
 

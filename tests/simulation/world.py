@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from random import Random
+from typing import Final
 
 from tests.simulation.actors import Actor
 from tests.simulation.known import BrokenPromise
@@ -82,6 +83,10 @@ class World:
         self.ledger.history(self.place.turns())
 
 
+OTHER_ERRORS: Final = "no other error is raised"
+"""The rule that is broken where an error is raised that no caller expects."""
+
+
 @contextmanager
 def judged() -> Iterator[None]:
     """Any other error than those that callers expect is a broken promise as well."""
@@ -90,7 +95,7 @@ def judged() -> Iterator[None]:
     except BrokenPromise:
         raise
     except Exception as error:
-        raise BrokenPromise("no other error is raised", f"{type(error).__name__}: {error}") from error
+        raise BrokenPromise(OTHER_ERRORS, f"{type(error).__name__}: {error}") from error
 
 
 def play(script: Script, tell: Tell | None = None) -> None:
