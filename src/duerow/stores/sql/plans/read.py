@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.conditions.fields import FIELDS, JSON, Path
-from duerow.conditions.model import Compare, Condition, Every, Value
+from duerow.conditions.model import Compare, Condition, Every, In, Value
 from duerow.message import LIVE
 from duerow.plan import Plan
 from duerow.store import Indexed, Inspection, Order, Query, QueueStats, Record, Tally
@@ -131,9 +131,11 @@ class ReadPlans(Plans):
         return [context.dialect.record(row) for row in rows]
 
     def _is_in_parts(self, where: Condition | None, indexed_of: tuple[str, tuple[Indexed, ...]] | None) -> bool:
-        """Return whether a page is read from each index of a queue: if no index of a payload field has its messages."""
+        """Return whether a page is read from each index of a queue: if no other index has its messages."""
         if where is None:
             return True
+        if _names_ids(where):
+            return False
         served = indexed_of is not None and self.context.statements.read.is_served(where, *indexed_of)
         return not served and where.number <= MOST_COMPARISONS
 
@@ -249,7 +251,19 @@ def _rest(statuses: Collection[Value] | None) -> bool:
     return statuses is not None and not set(statuses) & set(LIVE)
 
 
+def _terms(where: Condition) -> Sequence[Condition]:
+    """Return conditions that all hold where this one does."""
+    return where.terms if isinstance(where, Every) else (where,)
+
+
+def _names_ids(where: Condition) -> bool:
+    """Return whether a condition holds for certain ids only, which the primary key finds."""
+    named = [
+        term for term in _terms(where) if isinstance(term, In) or (isinstance(term, Compare) and term.operator == "=")
+    ]
+    return any(term.path == ("id",) for term in named)
+
+
 def _bounds_due(where: Condition) -> bool:
     """Return whether a condition holds for a range of due times only, which indexes find."""
-    terms = where.terms if isinstance(where, Every) else (where,)
-    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in terms)
+    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in _terms(where))
