@@ -4,22 +4,22 @@ SELECT CASE WHEN ((SELECT count(*) AS count_1
 FROM (SELECT TOP (CAST(:param_1 AS INT)) duerow_message.id AS id
 FROM duerow_message WITH (INDEX(duerow_message_due))
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.due_at IS NOT NULL) AS anon_2) > 2000 OR (SELECT
+    NOT NULL AND duerow_message.[group] IS NULL AND duerow_message.due_at IS NOT NULL) AS anon_2) > 10000 OR (SELECT
     count(*) AS count_2
 FROM (SELECT TOP (CAST(:param_2 AS INT)) duerow_message.id AS id
 FROM duerow_message WITH (INDEX(duerow_message_heads))
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.due_at IS NOT NULL) AS anon_3) > 2000 OR
+    NOT NULL AND duerow_message.[group] IS NOT NULL AND duerow_message.due_at IS NOT NULL) AS anon_3) > 10000 OR
     (SELECT count(*) AS count_3
 FROM (SELECT TOP (CAST(:param_3 AS INT)) duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.[group] IS
     NOT NULL AND duerow_message.status IN ('new', 'error') AND duerow_message.due_at IS NULL AND
-    duerow_message.behind_at IS NOT NULL) AS anon_4) > 2000 OR (SELECT count(*) AS count_4
+    duerow_message.behind_at IS NOT NULL) AS anon_4) > 10000 OR (SELECT count(*) AS count_4
 FROM (SELECT TOP (CAST(:param_4 AS INT)) duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
-    NULL AND duerow_message.behind_at IS NULL) AS anon_5) > 2000) THEN 1 ELSE 0 END AS anon_1
+    NULL AND duerow_message.behind_at IS NULL) AS anon_5) > 10000) THEN 1 ELSE 0 END AS anon_1
 
 -- statement: near
 -- Read a page in the order of ids, as far as it is within the next ids of the table; others may

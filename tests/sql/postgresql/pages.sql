@@ -5,21 +5,21 @@ FROM (SELECT duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS
     NULL
-LIMIT :param_1::INTEGER) AS anon_2) > 2000 OR (SELECT count(*) AS count_2
+LIMIT :param_1::INTEGER) AS anon_2) > 10000 OR (SELECT count(*) AS count_2
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS
     NOT NULL
-LIMIT :param_2::INTEGER) AS anon_3) > 2000 OR (SELECT count(*) AS count_3
+LIMIT :param_2::INTEGER) AS anon_3) > 10000 OR (SELECT count(*) AS count_3
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message."group" IS NOT NULL AND duerow_message.status IN
     ('new', 'error') AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NOT NULL
-LIMIT :param_3::INTEGER) AS anon_4) > 2000 OR (SELECT count(*) AS count_4
+LIMIT :param_3::INTEGER) AS anon_4) > 10000 OR (SELECT count(*) AS count_4
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NULL AND duerow_message.behind_at IS NULL
-LIMIT :param_4::INTEGER) AS anon_5) > 2000) THEN 1 ELSE 0 END AS anon_1
+LIMIT :param_4::INTEGER) AS anon_5) > 10000) THEN 1 ELSE 0 END AS anon_1
 
 -- statement: near
 -- Read a page in the order of ids, as far as it is within the next ids of the table; others may

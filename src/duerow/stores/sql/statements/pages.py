@@ -44,7 +44,7 @@ MOST_LINES: Final = 8
 MOST_COMPARISONS: Final = 40
 """The most comparisons of a condition for which a statement has a part for each index: each part repeats them."""
 
-FEW: Final = 2_000
+FEW: Final = 10_000
 """Up to how many messages of each part a queue counts as small: all its messages are looked at."""
 
 NEAR: Final = 5_000

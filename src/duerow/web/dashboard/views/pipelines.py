@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import Final
 
@@ -49,7 +50,10 @@ async def pipeline(visit: Visit) -> Shown:
     graph = next((one for one in await visit.live.pipelines() if one.name == name), None)
     if graph is None or not any(map(visit.sees, graph.queues)):
         raise NotFound(f"there is no pipeline {shown(name)} that you may see")
-    cards = await visit.live.cards([queue for queue in (*graph.queues, *graph.outputs) if visit.sees(queue)])
+    cards, spark_pages = await asyncio.gather(
+        visit.live.cards([queue for queue in (*graph.queues, *graph.outputs) if visit.sees(queue)]),
+        _spark_pages(visit, graph.queues),
+    )
     stations = flow.stations(graph, {name: card.stats for name, card in cards.items()}, now)
     hour = [charts.last_hour(cards[queue].minutes, now) for queue in graph.queues if queue in cards]
     return Shown(
@@ -60,7 +64,7 @@ async def pipeline(visit: Visit) -> Shown:
             "stations": stations,
             "edges": flow.edges(flow.ways(graph, stations)),
             "behind": [one for one in stations if one.condition == "behind"],
-            "spark_pages": await _spark_pages(visit, graph.queues),
+            "spark_pages": spark_pages,
             "plot": charts.throughput(charts.added(hour), now),
         },
     )
