@@ -229,7 +229,7 @@ class Not(Condition):
 
 def every(*terms: Condition) -> Condition:
     """Return the condition that all of these hold; nested `and`s are flattened."""
-    flat = [part for term in terms for part in (term.terms if isinstance(term, Every) else (_condition(term),))]
+    flat = [part for term in terms for part in conjuncts(_condition(term))]
     return flat[0] if len(flat) == 1 else Every(tuple(flat))
 
 
@@ -237,6 +237,11 @@ def some(*terms: Condition) -> Condition:
     """Return the condition that one or more of these hold; nested `or`s are flattened."""
     flat = [part for term in terms for part in (term.terms if isinstance(term, Some) else (_condition(term),))]
     return flat[0] if len(flat) == 1 else Some(tuple(flat))
+
+
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """Return conditions that all hold where this one does: the terms of an `and`, or the condition itself."""
+    return condition.terms if isinstance(condition, Every) else (condition,)
 
 
 def negation(term: Condition) -> Condition:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import BigInteger, ColumnElement, Table, Text, and_, collate, false, func, literal, not_, or_
 
 from duerow.conditions.fields import KINDS, Path
-from duerow.conditions.model import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Some, Value
+from duerow.conditions.model import Compare, Condition, Every, In, IsNull, Like, Not, Operator, Some, Value, conjuncts
 from duerow.store import Indexed, IndexKind
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Dialect, Member
 
@@ -64,13 +64,11 @@ class Conditions:
 
     def is_served(self, condition: Condition) -> bool:
         """Return whether an index of a payload field finds the rows for which the condition holds."""
-        terms = condition.terms if isinstance(condition, Every) else (condition,)
-        return any(self._roughly(term) is not None for term in terms)
+        return any(self._roughly(term) is not None for term in conjuncts(condition))
 
     def is_of_range(self, condition: Condition) -> bool:
         """Return whether an index serves the condition only as a range, so not in the order of ids."""
-        terms = condition.terms if isinstance(condition, Every) else (condition,)
-        served = [term for term in terms if self._roughly(term) is not None]
+        served = [term for term in conjuncts(condition) if self._roughly(term) is not None]
         return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
 
     def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
@@ -204,9 +202,8 @@ def _is_of(kind: IndexKind, value: Value) -> bool:
 
 def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
     """Return the statuses to which a condition restricts messages; None if it has no such part."""
-    terms = condition.terms if isinstance(condition, Every) else (condition,)
     asked: frozenset[Value] | None = None
-    for term in terms:
+    for term in () if condition is None else conjuncts(condition):
         match term:
             case Compare(("status",), "=", value):
                 these = frozenset((value,))

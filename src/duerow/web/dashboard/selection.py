@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from duerow.conditions.fields import FIELDS, path_text
-from duerow.conditions.model import Compare, Condition, Every, every
+from duerow.conditions.model import Compare, Condition, conjuncts, every
 from duerow.errors import InvalidCondition
 from duerow.message import Message
 from duerow.web.api.common import check_searchable
@@ -84,8 +84,7 @@ def selection(visit: Visit, indexed: Collection[str] = ()) -> Selection:
 
 def _is_served(where: Condition, indexed: Collection[str]) -> bool:
     """Return whether an index of a payload field has the messages for which a condition holds, in the order of ids."""
-    terms = where.terms if isinstance(where, Every) else (where,)
-    paths = {one.path for one in terms if isinstance(one, Compare) and one.operator == "="}
+    paths = {one.path for one in conjuncts(where) if isinstance(one, Compare) and one.operator == "="}
     return any(path_text(path).removeprefix("payload.") in indexed for path in paths if path[0] == "payload")
 
 
