@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from duerow.conditions.fields import FIELDS, JSON, Path
-from duerow.conditions.model import Compare, Condition, Every, In, Value
+from duerow.conditions.model import Compare, Condition, In, Value, conjuncts
 from duerow.message import LIVE
 from duerow.plan import Plan
 from duerow.store import Indexed, Inspection, Order, Query, QueueStats, Record, Tally
@@ -120,14 +120,14 @@ class ReadPlans(Plans):
         if query.where is not None or query.order is not None:
             indexed_of = yield from self._served(query.queue, query.indexed)
         if not by and not query.locked and self._is_in_parts(query.where, indexed_of):
-            return (yield from all_bounded(self._page(query, values)))
-        if query.where is None and query.order is None and not query.locked:
-            statement = context.statements.read.find(tuple(by))
+            rows = yield from all_bounded(self._page(query, values))
+        elif query.where is None and query.order is None and not query.locked:
+            rows = yield context.step(context.statements.read.find(tuple(by)), values)
         else:
             statement = context.statements.read.search(
                 tuple(by), query.where, query.order or Order(), query.locked, indexed_of
             )
-        rows = yield context.step(statement, values)
+            rows = yield context.step(statement, values)
         return [context.dialect.record(row) for row in rows]
 
     def _is_in_parts(self, where: Condition | None, indexed_of: tuple[str, tuple[Indexed, ...]] | None) -> bool:
@@ -139,8 +139,8 @@ class ReadPlans(Plans):
         served = indexed_of is not None and self.context.statements.read.is_served(where, *indexed_of)
         return not served and where.number <= MOST_COMPARISONS
 
-    def _page(self, query: Query, values: dict[str, Any]) -> Plan[list[Record]]:
-        """Read a page of all messages of a queue: near its beginning if it is there, else of each part by its index.
+    def _page(self, query: Query, values: dict[str, Any]) -> Plan[Any]:
+        """Return the rows of a page of a queue: near its beginning if it is there, else of each part by its index.
 
         A condition is tried on all messages of a queue that has few.
         """
@@ -149,17 +149,15 @@ class ReadPlans(Plans):
         if query.where is not None:
             order = order or Order()
             if not _bounds_due(query.where) and not (yield from self._is_large(query.queue)):
-                rows = yield context.step(pages.small(query.where, order), values)
-                return [context.dialect.record(row) for row in rows]
+                return (yield context.step(pages.small(query.where, order), values))
         if order is not None and order.field == "id":
             rows = yield context.step(pages.near(query.where, order), values)
             if len(rows) >= query.limit:
-                return [context.dialect.record(row) for row in rows]
+                return rows
         yield from self._priorities.look(query.queue)
         asked = asked_statuses(query.where)
         live = asked is not None and asked <= set(LIVE)
-        rows = yield context.step(pages.page(query.where, order, context.priorities.of(query.queue), live), values)
-        return [context.dialect.record(row) for row in rows]
+        return (yield context.step(pages.page(query.where, order, context.priorities.of(query.queue), live), values))
 
     def _is_large(self, queue: str) -> Plan[bool]:
         ((is_large,),) = yield self.context.step(self.context.statements.pages.is_large, {"queue_in": queue})
@@ -239,9 +237,9 @@ class ReadPlans(Plans):
         names, most = [""], self.context.dialect.names_at_once
         while True:
             rows = yield self.context.step(names_after, {"queue_in": names[-1]})
-            found = {name: place for name, place in rows if name is not None}
-            ends = [name for name, place in rows if name is not None and place == most]
-            names += sorted(name for name in found if not ends or name <= min(ends))
+            found = [(name, place) for name, place in rows if name is not None]
+            ends = [name for name, place in found if place == most]
+            names += sorted({name for name, _ in found if not ends or name <= min(ends)})
             if not ends:
                 return names[1:]
 
@@ -251,19 +249,15 @@ def _rest(statuses: Collection[Value] | None) -> bool:
     return statuses is not None and not set(statuses) & set(LIVE)
 
 
-def _terms(where: Condition) -> Sequence[Condition]:
-    """Return conditions that all hold where this one does."""
-    return where.terms if isinstance(where, Every) else (where,)
-
-
 def _names_ids(where: Condition) -> bool:
     """Return whether a condition holds for certain ids only, which the primary key finds."""
-    named = [
-        term for term in _terms(where) if isinstance(term, In) or (isinstance(term, Compare) and term.operator == "=")
-    ]
-    return any(term.path == ("id",) for term in named)
+    for term in conjuncts(where):
+        match term:
+            case In(("id",)) | Compare(("id",), "="):
+                return True
+    return False
 
 
 def _bounds_due(where: Condition) -> bool:
     """Return whether a condition holds for a range of due times only, which indexes find."""
-    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in _terms(where))
+    return any(isinstance(term, Compare) and term.path == ("due_at",) for term in conjuncts(where))

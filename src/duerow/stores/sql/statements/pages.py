@@ -50,8 +50,8 @@ FEW: Final = 10_000
 NEAR: Final = 5_000
 """How many ids a page in the order of ids is looked for at first."""
 
-
 LARGEST: Final = (1 << 63) - 1
+"""The largest number that a column of ids takes."""
 
 
 class _Part(NamedTuple):
@@ -124,7 +124,7 @@ class PageStatements(StatementGroup):
         return Statement(select(case((or_(*beyond), const(1)), else_=const(0))), bounded=True)
 
     def _is_long(self, part: _Part) -> ColumnElement[bool]:
-        some = part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which)).limit(FEW + 1)
+        some = self._ids_of(part).limit(FEW + 1)
         return select(func.count()).select_from(some.subquery()).scalar_subquery() > const(FEW)
 
     def small(self, where: Condition, order: Order) -> Statement:
@@ -132,11 +132,7 @@ class PageStatements(StatementGroup):
 
         That a statement has the condition once, not once a part, spares most of the time that it takes to write it.
         """
-        parts = [
-            part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which))
-            for part in self._parts((), live=False)
-        ]
-        every = union_all(*parts).subquery("parts")
+        every = union_all(*map(self._ids_of, self._parts((), live=False))).subquery("parts")
         found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(every.c.id)))
         found = found.where(self.context.conditions.clause(where))
         column = self.context.conditions.column(order.field)
@@ -216,13 +212,15 @@ class PageStatements(StatementGroup):
 
     def _first_of(self, part: _Part, asked: ColumnElement[bool] | None, order: Order | None) -> Any:
         """Return the first rows of a part, as a table of their ids."""
-        found = select(self.message.c.id).where(self.context.in_queue, *part.which)
-        if asked is not None:
-            found = found.where(asked)
+        which = [] if asked is None else [asked]
         if order is not None and order.after is not None:
-            found = found.where(*self._after(part, order, *order.after))
-        found = part.by_index(found).order_by(*self._ends_of(part, order, asked is None))
+            which += self._after(part, order, *order.after)
+        found = self._ids_of(part, *which).order_by(*self._ends_of(part, order, asked is None))
         return found.limit(self.bound("limit_in", Integer())).subquery()
+
+    def _ids_of(self, part: _Part, *which: ColumnElement[bool]) -> Select[Any]:
+        """Return a query of the ids of a part's rows, by its index."""
+        return part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which, *which))
 
     def _after(self, part: _Part, order: Order, value: Any, id: int) -> list[ColumnElement[bool]]:
         """Return that rows of a part come after a place; what is due also in the form with which an index begins."""
