@@ -28,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import Grouping
+from sqlalchemy.sql.visitors import InternalTraversal
 
 from duerow.clock import FIRST, LAST
 from duerow.conditions.model import Condition
@@ -75,7 +76,8 @@ class _Part(NamedTuple):
 class Repeated(ColumnElement[bool]):
     """A condition that a statement has in several parts; it is compiled once, since that takes milliseconds."""
 
-    inherit_cache = False
+    inherit_cache = True
+    _traverse_internals = [("clause", InternalTraversal.dp_clauseelement)]  # noqa: RUF012 - as in SQLAlchemy
 
     def __init__(self, clause: ColumnElement[bool]) -> None:
         self.clause, self.type = clause, clause.type
@@ -132,14 +134,17 @@ class PageStatements(StatementGroup):
 
         That a statement has the condition once, not once a part, spares most of the time that it takes to write it.
         """
-        every = union_all(*map(self._ids_of, self._parts((), live=False))).subquery("parts")
-        found = select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(every.c.id)))
-        found = found.where(self.context.conditions.clause(where))
+        found = self._every.where(self.context.conditions.clause(where))
         column = self.context.conditions.column(order.field)
         if order.after is not None:
             found = found.where(comes_after(self.context.conditions, column, order, *order.after))
         found = found.order_by(*self._ends(column, order)).limit(self.bound("limit_in", Integer()))
         return Statement(found, kept=False, bounded=True)
+
+    @cached_property
+    def _every(self) -> Select[Any]:
+        every = union_all(*map(self._ids_of, self._parts((), live=False))).subquery("parts")
+        return select(*self.context.record).where(self.dialect.one_of(self.message.c.id, select(every.c.id)))
 
     def page(
         self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
