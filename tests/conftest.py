@@ -1,16 +1,18 @@
 """What all tests share."""
 
+import fcntl
 import gc
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 
 import pytest
+import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
@@ -37,9 +39,23 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not soak":
         os.environ.setdefault("SPARK_CONF_DIR", str(HERE / "spark" / "quick"))
         Connection._create_ssl_ctx = _ssl_context(Connection._create_ssl_ctx)
-        typer.testing._get_command = cache(typer.testing._get_command)  # reads the signature of every command
+        # It reads the signature of every command, for each call of one and for each list of them all.
+        typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(FailuresAtOnce(config))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Of several processes let one collect first: it compiles what the others then find compiled."""
+    if not hasattr(session.config, "workerinput"):
+        return (yield)
+    with Path(__file__).open() as turn:
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(turn, fcntl.LOCK_SH)  # all at once, when the first is done
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

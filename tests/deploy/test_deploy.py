@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import kubernetes_validate
 import psycopg
 import pymysql
 import pytest
@@ -107,6 +106,8 @@ def test_compose_knows_every_key_and_each_service_runs_a_command(monkeypatch: py
 def test_kubernetes_knows_every_field_and_each_container_runs_a_command(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import kubernetes_validate  # takes long, and every process of the tests imports this file
+
     for manifest in manifests(name):
         kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
         for container in containers(manifest):

@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 COLUMNS = 100
@@ -39,6 +40,7 @@ def pages() -> list[Path]:
     return sorted(page for page in DOCS.rglob("*.md") if "design" not in page.relative_to(DOCS).parts)
 
 
+@cache
 def blocks(page: Path) -> list[Block]:
     """The fenced blocks of a page, in their order."""
     text = page.read_text()

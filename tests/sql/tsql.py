@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
 import sqlglot
-from sqlfluff.core import FluffConfig, Linter
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
-
-GRAMMAR = Linter(config=FluffConfig(overrides={"dialect": "tsql"}))
 
 UNKNOWN = "ALTER TABLE duerow_message SET (LOCK_ESCALATION = DISABLE);"
 """What Microsoft's documentation has of T-SQL, and the grammar has not."""
@@ -24,8 +23,15 @@ def complaints(text: str, grammar: bool = True) -> list[str]:
     return [*(_of_grammar(text) if grammar else ()), *_of_values(text)]
 
 
+@cache
+def _grammar() -> Any:
+    from sqlfluff.core import FluffConfig, Linter  # takes long, and every process of the tests imports this file
+
+    return Linter(config=FluffConfig(overrides={"dialect": "tsql"}))
+
+
 def _of_grammar(text: str) -> Iterator[str]:
-    for violation in GRAMMAR.parse_string(text).violations:
+    for violation in _grammar().parse_string(text).violations:
         yield violation.desc()[:200]
 
 

@@ -4,6 +4,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from tests import sizes
 from tests.sizes import (
     SERVERS,
     in_other_ways,
@@ -66,7 +69,20 @@ def test_whatever_a_name_picks_each_promise_is_tried_in_one_way_at_least() -> No
 
 
 def test_behind_http_a_share_of_the_promises_is_tried() -> None:
-    behind = [SimpleNamespace(originalname=f"test_{n}", path=Path("http/test_conformance.py")) for n in range(300)]
-    assert 12 < sum(not is_spared(one) for one in behind) < 50  # type: ignore[arg-type]
-    assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("http/test_client.py")))  # type: ignore[arg-type]
-    assert not is_spared(SimpleNamespace(originalname="test_1", path=Path("memory/test_conformance.py")))  # type: ignore[arg-type]
+    assert 12 < sum(not is_spared(Path("http/test_conformance.py"), f"test_{n}") for n in range(300)) < 50
+    assert not is_spared(Path("http/test_client.py"), "test_1")
+    assert not is_spared(Path("memory/test_conformance.py"), "test_1")
+
+
+@pytest.mark.parametrize(("asked_for", "kept", "marked"), [("not soak", 0, False), ("soak", 1, True), ("", 1, True)])
+def test_what_is_left_to_the_long_tests_is_collected_only_where_they_may_be_asked_for(
+    asked_for: str, kept: int, marked: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "left_to_soak", set)
+    collector: Any = SimpleNamespace(config=SimpleNamespace(option=SimpleNamespace(markexpr=asked_for)))
+    making = sizes.pytest_pycollect_makeitem(collector)
+    next(making)
+    with pytest.raises(StopIteration) as made:
+        making.send([request.node])
+    assert len(made.value.value) == kept
+    assert (request.node.get_closest_marker("soak") is not None) == marked

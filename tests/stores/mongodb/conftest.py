@@ -5,7 +5,7 @@ both.
 """
 
 import uuid
-from collections.abc import Iterator, Set
+from collections.abc import Generator, Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -94,16 +94,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, WAYS)
 
 
-@pytest.hookimpl(tryfirst=True)  # before marks are looked at
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, object, object]:
     """Mark strictly what does not hold, and what takes long."""
+    made = yield
     broken = NOT_YET if given_url("mongodb") else NOT_YET | NOT_HERE
-    for item in items:
-        name = getattr(item, "originalname", "") if item.path == HERE / "test_conformance.py" else ""
+    for item in made if isinstance(made, list) else []:
+        name = item.originalname if item.path == HERE / "test_conformance.py" else ""
         if reason := broken.get(name):
             item.add_marker(pytest.mark.xfail(reason=f"not yet: {reason}", strict=True))
         if name in LONG or (name in ENOUGH and not _is_enough(item)):
             item.add_marker(pytest.mark.soak)
+    return made
 
 
 def _is_enough(item: Any) -> bool:
