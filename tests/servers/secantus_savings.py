@@ -35,65 +35,35 @@ Place = tuple[str, str]
 Index = tuple[str, dict[str, Any], dict[str, Any]]
 """Its name, its keys and its options."""
 
-WRITERS = {
+KNOWN = {
     "_IDX_TABLE": {
-        "_maybe_mark_multikey",
-        "_recover_pending_drops_locked",
-        "create_index",
-        "drop_all_indexes",
-        "drop_collection",
-        "drop_database",
-        "drop_index",
-        "rename_collection",
-        "set_index_expiry",
-        "set_index_options",
+        *("create_index", "drop_all_indexes", "drop_collection", "drop_database", "drop_index", "rename_collection"),
+        *("set_index_expiry", "set_index_options"),
+        "_maybe_mark_multikey",  # in a transaction, which may be rolled back
+        "_recover_pending_drops_locked",  # before anything is remembered
+        *("__init__", "_iter_indexes", "_table_kf"),  # only read
     },
     "_COLL_TABLE": {
-        "_ensure_collection",
-        "_write_coll_options",
-        "create_collection",
-        "drop_collection",
-        "drop_database",
-        "rename_collection",
+        *("create_collection", "drop_collection", "drop_database", "rename_collection", "_write_coll_options"),
+        "_ensure_collection",  # without options, which is not remembered
+        *("__init__", "_coll_options", "_table_kf", "list_collections", "list_databases", "prune_ttl_all_collections"),
+    },
+    "_delete_index_entries": {  # each goes on with the row of the document, or with other entries
+        *("_delete_chunk", "_delete_matching_single_txn", "_enforce_capped_bounds_locked", "prune_ttl"),
+        *("_update_chunk", "_update_matching_single_txn"),
     },
 }
-"""The methods that change the definitions of indexes, and the options of collections."""
-
-READERS = {
-    "_IDX_TABLE": {"__init__", "_iter_indexes", "_table_kf"},
-    "_COLL_TABLE": {
-        "__init__",
-        "_coll_options",
-        "_table_kf",
-        "list_collections",
-        "list_databases",
-        "prune_ttl_all_collections",
-    },
-}
-"""The methods that only read them."""
-
-READERS["_delete_index_entries"] = {
-    "_delete_chunk",
-    "_delete_matching_single_txn",
-    "_enforce_capped_bounds_locked",
-    "_update_chunk",
-    "_update_matching_single_txn",
-    "prune_ttl",
-}
-"""The methods that take a document's entries away: each goes on with its row, or with other entries."""
+"""The methods of the storage that name these tables and this method: all that has to be considered here."""
 
 
 def strangers() -> set[str]:
-    """Return the methods of the installed wheel that touch these tables but are not known here, and the reverse.
-
-    Unless there are none, what is remembered might be outdated.
-    """
-    named: dict[str, set[str]] = {table: set() for table in READERS}
+    """Return the methods of the installed wheel in which it differs from what is known: then nothing is spared."""
+    naming: dict[str, set[str]] = {named: set() for named in KNOWN}
     for name, member in vars(Storage).items():
         code = getattr(inspect.unwrap(getattr(member, "__func__", member)), "__code__", None)
-        for table in named.keys() & set(getattr(code, "co_names", ())):
-            named[table].add(name)
-    return {name for table in named for name in named[table] ^ (WRITERS.get(table, set()) | READERS[table])}
+        for named in KNOWN.keys() & set(getattr(code, "co_names", ())):
+            naming[named].add(name)
+    return {name for named in KNOWN for name in naming[named] ^ KNOWN[named]}
 
 
 def changing(name: str) -> Callable[..., Any]:
