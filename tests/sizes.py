@@ -69,6 +69,15 @@ WAYS = {
 SHARES = {"http": 12}
 """Of how many promises one is tried on a folder that leads to the plans of another store."""
 
+PAIRS = (
+    {"memory-sqlite-sync", "sqlite-postgresql-async", "postgresql-memory-async", "postgresql-postgresql-async"},
+    {"sqlite-memory-async", "memory-postgresql-sync", "postgresql-sqlite-sync", "sqlite-sqlite-sync"},
+)
+"""Between which databases, and by which face, one half of the promises about copies is not tried, and the other not.
+
+Each family is in both, as what is copied from and as what is copied into; to and from MongoDB all are tried.
+"""
+
 ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}
 """Files of these folders whose tests run on both."""
 
@@ -78,11 +87,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is left to the long tests."""
     found = [item for item in items if isinstance(item, pytest.Function)]
     picked = [item for item in found if item.path.parent.name in ON_ONE_DATABASE and item.path.name not in ON_BOTH]
-    left = {item for item in found if not is_chosen(item) or is_spared(item) or item.get_closest_marker("soak")}
+    left = {item for item in found if not is_chosen(item) or is_left(item)}
     left.update(on_other_databases(picked))
     left.update(in_other_ways([item for item in found if of_promises(item) and item not in left]))
     for item in left:
         item.add_marker(pytest.mark.soak)
+
+
+def is_left(item: pytest.Function) -> bool:
+    """Return whether a test is left out for what it is by itself."""
+    return is_spared(item) or is_of_other_pair(item) or item.get_closest_marker("soak") is not None
+
+
+def is_of_other_pair(item: pytest.Function) -> bool:
+    """Return whether a promise about copies is tried between other databases than its name picks."""
+    if item.path.parent.name != "copies" or not hasattr(item, "callspec"):
+        return False
+    return "-".join(item.callspec.params.get("pair", ())) in PAIRS[crc32(item.originalname.encode()) % len(PAIRS)]
 
 
 def in_other_ways(items: Sequence[pytest.Function]) -> list[pytest.Function]:
