@@ -111,6 +111,7 @@ LOTS = {
     "tests/stores/mongodb/": "mongodb",
     "tests/spark/": "spark",
     "tests/web/dashboard/": "dashboard",
+    "tests/web/": "web",
     "tests/workers/": "workers",
     **{f"tests/stores/{family}/": family for family in FAMILIES},
     "tests/entity/": "entity",
@@ -119,6 +120,7 @@ LOTS = {
     "tests/cli/": "cli",
     "tests/unit/": "unit",
     "tests/sql/": "sql",
+    "tests/release/": "release",
 }
 """Folders whose tests share what is dear to make: a browser, a session of Spark, a family's statements, parsed source.
 

@@ -1,11 +1,11 @@
 """What the front page shows is what happens."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_program
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -16,9 +16,8 @@ EXAMPLES = [(found["code"], found["output"] or "") for found in EXAMPLE.finditer
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=range(1, len(EXAMPLES) + 1))
 def test_each_example_prints_what_stands_below_it(code: str, output: str, tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600
-    )
+    (tmp_path / "example.py").write_text(code)
+    done = run_program("example", [], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == output
 

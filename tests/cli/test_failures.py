@@ -8,6 +8,7 @@ import pytest
 
 import duerow
 from tests.cli.conftest import Command, run
+from tests.processes import running_program
 
 
 @pytest.mark.parametrize(
@@ -75,8 +76,6 @@ def test_without_its_packages_the_command_says_what_to_install():
 
 def test_a_command_whose_output_nobody_reads_to_its_end_says_nothing_about_it(tmp_path: Path):
     duerow.connect(f"sqlite:///{tmp_path / 'shop.db'}", migrate=True).close()
-    program = [sys.executable, "-m", "duerow.cli.main", "stats", "--db", "sqlite:///shop.db"]
-    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        assert running.stdout is not None
+    with running_program("duerow.cli.main", ["stats", "--db", "sqlite:///shop.db"], tmp_path) as running:
         running.stdout.close()
-        assert (running.communicate(timeout=600)[1], running.returncode) == (b"", 141)
+        assert (running.stderr.read(), running.wait()) == ("", 141)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +17,24 @@ from duerow.cli.application import app
 from duerow.cli.examples import EXAMPLES
 from tests.cli.conftest import Command, parsed, run
 from tests.docs.test_complete import commands
+from tests.processes import run_program
 
 COMMANDS = commands(typer.main.get_command(app), "duerow")
 
 
-def python(*arguments: str, cwd: Path) -> str:
-    """Run Python as a user of the application would."""
-    done = subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+def carry_out(line: str, cwd: Path, environment: dict[str, str]) -> str:
+    """Do what a line of a README says; return what it prints."""
+    program, *arguments = shlex.split(line, comments=True)
+    if program == "export":
+        environment.update(one.split("=", 1) for one in arguments)
+        return ""
+    if program == "python":
+        program, *arguments = (
+            arguments[1:] if arguments[0] == "-m" else [arguments[0].removesuffix(".py"), *arguments[1:]]
+        )
+    else:
+        assert program == "duerow"
+    done = run_program(program, arguments, cwd, environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -35,12 +44,14 @@ def test_the_first_application_pushes_and_handles_and_passes_its_own_test(tmp_pa
     assert written.returncode == 0, written.stderr
     assert written.stdout == "wrote shop/messages.py, shop/test_messages.py, shop/README.md\n"
     shop = tmp_path / "shop"
-    assert python("messages.py", "ana@example.org", "ana@example.org", cwd=shop) == (
+    assert carry_out("python messages.py ana@example.org ana@example.org", shop, {**os.environ}) == (
         "message 1: created\nmessage 1: ignored\n"
     )
     worked = run("worker", "messages:mail", "--until", "empty", cwd=shop)
     assert worked.stdout == "to ana@example.org: welcome, friend!\n", worked.stderr
-    python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "test_messages.py", cwd=shop)
+    carry_out(
+        "python -m pytest -q -pno:cacheprovider -pno:asyncio -pno:schemathesis test_messages.py", shop, {**os.environ}
+    )
 
 
 def test_the_commands_of_its_readme_are_commands(tmp_path: Path) -> None:
@@ -58,11 +69,10 @@ def test_the_commands_of_its_readme_are_commands(tmp_path: Path) -> None:
 def test_its_readme_runs_line_by_line(tmp_path: Path) -> None:
     run("init", cwd=tmp_path)
     block = (tmp_path / "README.md").read_text().split("```console\n")[1].split("```")[0]
-    ours = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if name != "DUEROW_URL"} | {"PATH": ours}
-    done = subprocess.run(["bash", "-e", "-c", block], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "welcome, friend!" in done.stdout
+    environment = {name: value for name, value in os.environ.items() if name != "DUEROW_URL"}
+    printed = [carry_out(line, tmp_path, environment) for line in block.strip().splitlines()]
+    assert len(printed) == 6
+    assert "welcome, friend!" in printed[2]
 
 
 def test_a_first_application_overwrites_nothing(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import termios
 import threading
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -24,6 +25,7 @@ from duerow.testing.worker_harness import Gate, eventually
 from duerow.worker import cancellation
 from duerow.worker.progress import draft, said
 from tests.cli.conftest import Command, parsed, run
+from tests.processes import begin, run_program
 
 
 def test_a_message_is_pushed_with_all_its_terms(command: Command, database: Database, url: str):
@@ -169,8 +171,9 @@ def test_history_names_the_fields_that_turns_have(command: Command, database: Da
 def test_the_version_is_told_by_the_command_the_package_and_the_module(command: Command):
     assert duerow.__version__ == version("duerow")
     assert command("--version").stdout == f"duerow {version('duerow')}\n"
-    program = [sys.executable, "-m", "duerow", "--version"]
-    assert subprocess.run(program, capture_output=True, text=True, check=True).stdout.startswith("duerow ")
+    program = [Path(sys.executable).parent / "duerow", "--version"]
+    assert subprocess.run(program, capture_output=True, text=True, check=True).stdout == command("--version").stdout
+    assert run_program("duerow", ["--version"], Path.cwd()).stdout == command("--version").stdout
 
 
 def test_a_table_that_is_read_by_a_program_is_plain_and_whole(command: Command, database: Database):
@@ -209,9 +212,9 @@ def on_terminal(*arguments: str, columns: int) -> str:
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    program = [sys.executable, "-m", "duerow", *arguments]
-    process = subprocess.Popen(program, stdin=its, stdout=its, stderr=its, env=environment | {"TERM": "xterm"})
+    files = {number: os.dup(its) for number in (0, 1, 2)}
     os.close(its)
+    process = begin("duerow", arguments, Path.cwd(), environment | {"TERM": "xterm"}, files)
     printed = b""
     try:
         while part := os.read(ours, 65_536):
@@ -220,7 +223,7 @@ def on_terminal(*arguments: str, columns: int) -> str:
         pass
     finally:
         os.close(ours)
-        process.wait(60)
+        process.join()
     return re.sub(r"\x1b\[[\d;]*m", "", printed.decode())
 
 

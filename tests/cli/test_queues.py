@@ -1,8 +1,6 @@
 """Tables and queues seen from a terminal."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +11,7 @@ import duerow
 from duerow import Database, Draft, limited
 from duerow.encryption import Encryption
 from duerow.retry import fixed
-from tests.cli.conftest import Command, parsed
+from tests.cli.conftest import Command, parsed, run
 
 
 def test_migrate_creates_the_tables_once(command: Command):
@@ -129,12 +127,10 @@ def test_a_terminal_that_lacks_characters_is_shown_the_others(
     database.queue("orders").push({"to": "Zo\u00eb"})
     monkeypatch.setenv("DUEROW_URL", url)
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    program = [sys.executable, "-m", "duerow.cli.main", "list", "orders"]
-    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+    listed = run("list", "orders", cwd=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
     assert '{"to":"Zo?"}' in listed.stdout
-    program.append("--json")
-    listed = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600)
+    listed = run("list", "orders", "--json", cwd=tmp_path)
     assert json.loads(listed.stdout)[0]["payload"] == {"to": "Zo\u00eb"}
 
 

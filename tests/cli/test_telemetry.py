@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from urllib.request import urlopen
 
 from duerow.sync.database import Database
+from tests.processes import running_program
 
 SHOP = """
 from pathlib import Path
@@ -29,17 +28,15 @@ def test_a_worker_answers_probes_and_metrics_and_logs_objects(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     database.queue("orders").push("hello")
     options = ["--log-format", "json", "--health-port", "0", "--health-host", "127.0.0.1", "--db", url]
-    program = [sys.executable, "-m", "duerow.cli.main", "worker", "shop:handle", "orders", *options]
-    with subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as worker:
-        try:
-            assert worker.stderr is not None
-            lines = map(json.loads, worker.stderr)
-            port = next(one["port"] for one in lines if one.get("event") == "probes")
-            next(one for one in lines if one.get("event") == "fetched")
-            assert ask(port, "/healthz") == ask(port, "/readyz") == '{"status":"ok"}'
-            told = ask(port, "/metrics")
-        finally:
-            worker.terminate()
+    program = ["worker", "shop:handle", "orders", *options]
+    with running_program("duerow.cli.main", program, tmp_path) as worker:
+        lines = map(json.loads, worker.stderr)
+        port = next(one["port"] for one in lines if one.get("event") == "probes")
+        next(one for one in lines if one.get("event") == "fetched")
+        assert ask(port, "/healthz") == ask(port, "/readyz") == '{"status":"ok"}'
+        told = ask(port, "/metrics")
+        worker.terminate()
+        worker.communicate()
     assert 'messaging_client_consumed_messages_total{messaging_destination_name="orders"} 1.0' in told
     assert (tmp_path / "configured").exists()
 

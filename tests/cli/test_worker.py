@@ -15,6 +15,7 @@ import pytest
 
 from duerow import Database
 from tests.cli.conftest import run
+from tests.processes import running_program
 
 HANDLERS = """
 from pathlib import Path
@@ -94,13 +95,12 @@ def test_a_worker_that_is_told_to_end_finishes_what_it_began(
 ):
     for payload in range(3):
         database.queue("orders").push(payload)
-    program = [sys.executable, "-m", "duerow.cli.main", "worker", "shop:wait_for_me", "orders", "--db", url]
-    worker = subprocess.Popen(program, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert worker.stdout is not None
-    assert worker.stdout.readline() == "begun\n"
-    worker.send_signal(number)
-    worker.communicate(timeout=600)
-    assert worker.returncode == 0
+    program = ["worker", "shop:wait_for_me", "orders", "--db", url]
+    with running_program("duerow.cli.main", program, shop) as worker:
+        assert worker.stdout.readline() == "begun\n"
+        worker.send_signal(number)
+        worker.communicate()
+        assert worker.returncode == 0
     assert (shop / "waited").exists()
     assert [message.attempts for message in database.queue("orders").find()] == [0, 0]
 

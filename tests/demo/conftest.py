@@ -5,17 +5,17 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 from examples.flights import flights
 from examples.flights.sender import REFUSED, UNREACHABLE
-from tests.processes import run_program
+from tests.processes import begin, run_program
 
 LONGEST = 240.0
 """Seconds after which a demo hangs."""
@@ -38,34 +38,29 @@ def totals_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def started(url: str, report: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def started(url: str, report: Path, *options: str) -> Iterator[ForkServerProcess]:
     """Run the demo beside the test; it is killed at the end, if it is still there."""
-    with (report.parent / "log").open("a") as log:
-        # A shell starts background jobs, and all below them, with Ctrl-C ignored: people do not.
-        process = subprocess.Popen(
-            [sys.executable, "-m", "examples.flights", *arguments(url, report, *options)],
-            stdout=log,
-            stderr=log,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+    log = {number: os.open(report.parent / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND) for number in (1, 2)}
+    process = begin("examples.flights", arguments(url, report, *options), Path.cwd(), None, log)
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait(LONGEST)
+        process.kill()
+        process.join(LONGEST)
 
 
-def kill_when(process: subprocess.Popen[str], reached: Callable[[], bool], number: int = signal.SIGKILL) -> int:
+def kill_when(process: ForkServerProcess, reached: Callable[[], bool], number: int = signal.SIGKILL) -> int:
     """Send a signal at a moment that must come; return the exit code."""
     deadline = time.monotonic() + LONGEST
     while not reached():
-        assert process.poll() is None, "the demo ended before it could be killed"
+        assert process.exitcode is None, "the demo ended before it could be killed"
         assert time.monotonic() < deadline, "the moment did not come"
         time.sleep(0.01)
+    assert process.pid is not None
     os.kill(process.pid, number)
-    return process.wait(LONGEST)
+    process.join(LONGEST)
+    assert process.exitcode is not None
+    return process.exitcode
 
 
 def number_in(file: Path, query: str) -> int:

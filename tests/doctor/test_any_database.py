@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -19,6 +15,7 @@ from duerow.cli.options import unchecked
 from duerow.doctor import Finding, aexamine, examine
 from duerow.store import Planned, ScheduleChange, Settings, find_backend
 from tests.cli.conftest import command, parsed, url
+from tests.processes import running_program
 
 __all__ = ["command", "url"]
 
@@ -113,12 +110,11 @@ with duerow.connect(sys.argv[1]) as database:
 """
 
 
-def test_a_lease_that_ended_in_a_handler_is_found(database: duerow.Database, url: str):
+def test_a_lease_that_ended_in_a_handler_is_found(database: duerow.Database, url: str, tmp_path: Path):
     database.queue("mail").push("hello")
-    with subprocess.Popen([sys.executable, "-c", KILLED, url], stdout=subprocess.PIPE) as worker:
-        assert worker.stdout is not None
+    (tmp_path / "worker_to_kill.py").write_text(KILLED)
+    with running_program("worker_to_kill", [url], tmp_path) as worker:
         worker.stdout.readline()
-        os.kill(worker.pid, signal.SIGKILL)
     assert codes(examine(database)) == {"leases-ended"}
     again = database.queue("mail").reserve()
     assert again is not None

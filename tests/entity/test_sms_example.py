@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +17,7 @@ from sqlalchemy.orm import Session
 from examples.sms.__main__ import main
 from examples.sms.producer import write_messages
 from examples.sms.tables import Base
+from tests.processes import running_program
 from tests.servers.fixtures import ON_MYSQL
 
 PAGE = Path(__file__).parents[2] / "examples" / "sms" / "README.md"
@@ -116,9 +116,10 @@ def test_two_processes_share_the_messages_and_send_each_once(engine: Engine) -> 
         write_messages(session, 40, senders=2, random=Random(1))
     url = engine.url.render_as_string(hide_password=False)
     sending = ("--messages", "0", "--failures", "0", "--delay", "0.005", "--batch", "5", "--poll", "0.1")
-    command = [sys.executable, "-m", "examples.sms", "--url", url, *sending]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PAGE.parents[2]) for _ in range(2)]
-    said = [process.communicate(timeout=600)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], said
+    with ExitStack() as started:
+        program = ("examples.sms", ["--url", url, *sending], PAGE.parents[2])
+        processes = [started.enter_context(running_program(*program)) for _ in range(2)]
+        said = [process.communicate()[0] for process in processes]
+        assert [process.returncode for process in processes] == [0, 0], said
     sent = [int(id) for lines in said for id in re.findall(r"sent message (\d+) of", lines)]
     assert sorted(sent) == list(range(1, 41))

@@ -21,6 +21,7 @@ FLAGS: Final = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # what one page has compiled serves the next one
 ]
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest_duerow
 from tests.docs.pages import DOCS, blocks
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
+
+WITHOUT = [f"-pno:{name}" for name in ("cacheprovider", "schemathesis", "xdist")]
+"""Plugins of this environment that take long to load, and have nothing to do with duerow's."""
 
 
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run pytest as in somebody else's project."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *options]
-    return subprocess.run([*command, str(folder)], cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    return run_program("pytest", ["-q", *WITHOUT, "--rootdir", str(folder), *options, str(folder)], folder)
 
 
 def test_pytest_finds_the_plugin_where_duerow_is_installed():
@@ -91,8 +94,9 @@ def test_nothing_of_duerow_was_imported():
     assert "pytest_duerow" in sys.modules
     assert [name for name in sys.modules if name.split(".")[0] in ("duerow", "sqlalchemy", "msgspec")] == []
 """)
-    # Other plugins of this environment, such as Hypothesis's, may import what they like.
-    done = run_pytest(tmp_path, "-p", "no:hypothesispytest", "-p", "no:anyio")
+    # Started anew, by Python itself. Other plugins of this environment may import what they like.
+    command = [sys.executable, "-m", "pytest", "-q", *WITHOUT, "-pno:hypothesispytest", "-pno:anyio"]
+    done = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in done.stdout, done.stdout
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 from tests.docs.pages import DOCS, blocks
 from tests.entry_points import install
+from tests.processes import run_program
+
+WITHOUT = [
+    f"-pno:{name}" for name in ("cacheprovider", "schemathesis", "xdist", "hypothesispytest", "asyncio", "anyio")
+]
+"""Plugins of this environment that take longer to load than the promises to be tried."""
 
 WHOLE = """
 
@@ -45,17 +49,8 @@ def run_suite(folder: Path, asked_for: str, more: str = "") -> str:
     with (folder / "duerow_shelf.py").open("a") as store:
         store.write(more)
     install(folder, tomllib.loads(files["pyproject.toml"])["project"])
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "-c", os.devnull]
-    done = subprocess.run(
-        [*command, "--rootdir", str(folder), "-k", asked_for, str(folder)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    told = ["-q", *WITHOUT, "--strict-markers", "-c", os.devnull, "--rootdir", str(folder), "-k", asked_for]
+    done = run_program("pytest", [*told, str(folder)], folder)
     return done.stdout + done.stderr
 
 

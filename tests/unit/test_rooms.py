@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import duerow
+from tests.unit.source import read
 
 ROOT = Path(duerow.__file__).parent
 
@@ -55,13 +55,12 @@ def module_of(path: Path) -> str:
 
 def imports_of(path: Path) -> Iterator[str]:
     """Yield what a module imports of duerow, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            for alias in node.names:
-                name = f"{node.module}.{alias.name}"
-                yield name if name in MODULES else node.module
+    for module, names in read(path).imports:
+        if not names:
+            yield module
+        for name in names:
+            whole = f"{module}.{name}"
+            yield whole if whole in MODULES else module
 
 
 MODULES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
@@ -154,12 +153,7 @@ def test_no_class_is_made_of_more_bases_than_a_reader_holds_in_mind() -> None:
 @cache
 def classes() -> list[tuple[str, str, int]]:
     """Return the public classes of each module: their modules, names, and numbers of bases."""
-    return [
-        (module, node.name, len(node.bases))
-        for module, path in MODULES.items()
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    ]
+    return [(module, name, bases) for module, path in MODULES.items() for name, bases in read(path).classes]
 
 
 def face_apart(module: str) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from tests import sizes
+from tests.copies.conftest import PAIRS as BETWEEN
 from tests.sizes import (
     SERVERS,
     in_other_ways,
+    is_of_other_pair,
     is_on_another_server,
     is_other_face,
     is_spared,
@@ -66,6 +68,25 @@ def test_whatever_a_name_picks_each_promise_is_tried_in_one_way_at_least() -> No
     left = in_other_ways(tests)
     assert len(left) > 20
     assert {one.originalname for one in tests if one not in left} == {f"test_{n}" for n in range(50)}
+
+
+def test_a_promise_about_copies_is_tried_from_each_family_to_each_by_either_face() -> None:
+    for n in range(20):
+        cases = [
+            SimpleNamespace(
+                originalname=f"test_{n}",
+                callspec=SimpleNamespace(params={"pair": pair}),
+                path=Path("copies/test_it.py"),
+            )
+            for pair in BETWEEN
+        ]
+        sources, targets, faces = zip(
+            *(case.callspec.params["pair"] for case in cases if not is_of_other_pair(case)),  # type: ignore[arg-type]
+            strict=True,
+        )
+        assert set(sources) == set(targets) == {"memory", "sqlite", "postgresql", "mongodb"}
+        assert set(faces) == {"sync", "async"}
+        assert len(sources) == 6
 
 
 def test_behind_http_a_share_of_the_promises_is_tried() -> None:

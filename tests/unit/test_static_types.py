@@ -4,6 +4,11 @@ from pathlib import Path
 
 import mypy.api
 
+from tests.docs.pages import ROOT
+
+CACHE = ROOT / ".mypy_cache" / "program"
+"""What mypy knows of duerow's files from the last time, as on the machine of somebody who uses it."""
+
 PROGRAM = """
 from dataclasses import dataclass
 from typing import TypedDict
@@ -65,7 +70,7 @@ REVEALED = [
 def test_a_type_checker_knows_the_declared_type_and_reports_any_other(tmp_path: Path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={tmp_path}/cache"]
+    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={CACHE}"]
     report, trouble, _ = mypy.api.run([*options, str(program)])
     assert trouble == ""
     lines = [line.partition(": ")[2] for line in report.splitlines()]

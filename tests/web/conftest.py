@@ -16,10 +16,12 @@ import duerow
 from duerow import aio
 from duerow.web import Account, Accounts, application, digest
 from duerow.web.dashboard import live
+from duerow.web.security import accounts as keeping
 
 PASSWORD = "correct horse"
 TOKEN = "duerow_token-of-the-shop"
-HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)  # as cheap as it can be
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # as cheap as it can be
+HASH = CHEAP.hash(PASSWORD)
 
 QUEUES = "/api/v1/queues"
 
@@ -30,6 +32,13 @@ Opened = Callable[..., httpx.AsyncClient]
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pages wait for their lists, which a busy machine may read slowly; tests of the wait set it themselves."""
     monkeypatch.setattr(live, "LIST_WAIT", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed in a moment: what it takes to guess one is told by the cost that is set, not by time."""
+    monkeypatch.setattr(keeping, "_HASHER", CHEAP)
+    monkeypatch.setattr(keeping, "_NOBODY", keeping._of_nobody())
 
 
 @pytest.fixture(scope="session")

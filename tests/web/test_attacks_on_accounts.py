@@ -10,6 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
+from argon2 import extract_parameters
+from argon2.exceptions import VerifyMismatchError
+from argon2.profiles import RFC_9106_LOW_MEMORY
 from itsdangerous import URLSafeTimedSerializer
 
 from duerow import aio
@@ -210,6 +213,17 @@ async def test_a_wrong_password_and_an_unknown_name_are_told_the_same(
     assert len({tokens.sub("", one.text) for one in wrong}) == 1
     assert len(hashed) == 3  # as much work for each, so that time tells nothing
     assert all(one.startswith("$argon2id$") for one in hashed)
+
+
+OF_NOBODY = keeping._NOBODY
+
+
+def test_passwords_are_hashed_at_the_cost_that_is_recommended_and_the_password_of_nobody_is_checked_at_it_too():
+    assert extract_parameters(OF_NOBODY) == RFC_9106_LOW_MEMORY
+    cheap = keeping._NOBODY
+    assert extract_parameters(cheap) == extract_parameters(hash_password("correct horse"))
+    with pytest.raises(VerifyMismatchError):  # found to be another one, and not refused for its form
+        keeping._HASHER.verify(cheap, "a guess")
 
 
 async def test_logins_are_rate_limited_by_address_and_by_name(memory: aio.Database, opened: Opened, accounts: Accounts):

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -24,6 +20,7 @@ from typer.testing import CliRunner
 
 import duerow
 from duerow.cli.application import app
+from tests.processes import Running, running_program
 from tests.web.conftest import PASSWORD
 
 
@@ -36,25 +33,19 @@ def url(tmp_path: Path) -> str:
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def running(*arguments: str) -> Iterator[tuple[str, Running]]:
     """Run the command until the block ends; yield the address that it says."""
-    command = [sys.executable, "-m", "duerow", "dashboard", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
-    assert process.stderr is not None
-    try:
+    with running_program("duerow", ["dashboard", "--port", "0", *arguments], Path.cwd()) as process:
         line = process.stderr.readline()
         assert line.startswith("serving http"), line + process.stderr.read()
         yield line.removeprefix("serving ").strip(), process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-        process.stderr.close()
+        process.terminate()
+        process.wait()
 
 
 def test_without_users_it_serves_this_machine_alone_and_says_so(url: str):
     with running("--db", url) as (address, process):
         assert address.startswith("http://127.0.0.1:")
-        assert process.stderr is not None
         assert "only this machine can connect" in process.stderr.readline()
         found = httpx.get(f"{address}api/v1/queues", timeout=600)
         assert (found.status_code, found.json()) == (200, {"queues": ["mail"]})

@@ -11,12 +11,16 @@ import pytest
 
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
-from duerow.worker import maintenance, outage
+from duerow.worker import child_process, maintenance, outage
+from tests.processes import forking
 from tests.stores.postgresql.conftest import migrated, superuser, tidied
 
 __all__ = ["migrated", "superuser", "tidied"]
 
 _numbers = itertools.count()
+
+SPAWNING = {"test_it_ends_turns_as_any_handler_does"}
+"""Tests whose handlers' processes start as users' do."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +41,16 @@ def unhandled() -> Iterator[None]:
     for number, handler in before.items():
         if handler is not None:
             signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def children(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers' processes are forked from one that has loaded duerow; in one test they begin with nothing, as users'.
+
+    A worker meets the same of either kind: a process that shares nothing with it, and ends by itself or is ended.
+    """
+    if request.node.originalname not in SPAWNING:
+        monkeypatch.setattr(child_process, "_SPAWN", forking())
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])

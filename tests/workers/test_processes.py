@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from duerow import Draft
 from duerow.testing.worker_harness import PATIENCE, Workshop
+from tests.processes import Running, running_program
 
-Start = Callable[[str], subprocess.Popen[str]]
+Start = Callable[[str], Running]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -27,22 +28,17 @@ def store(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def start(shop: Workshop) -> Iterator[Start]:
     """A function that starts a worker process."""
-    started: list[subprocess.Popen[str]] = []
+    with ExitStack() as started:
 
-    def process(what: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.workers.process", shop.kind, shop.url, json.dumps(shop.settings), what]
-        started.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-        return started[-1]
+        def process(what: str) -> Running:
+            told = [shop.kind, shop.url, json.dumps(shop.settings), what]
+            return started.enter_context(running_program("tests.workers.process", told, Path.cwd()))
 
-    yield process
-    for one in started:
-        one.kill()
-        one.communicate()
+        yield process
 
 
-def begun(process: subprocess.Popen[str]) -> Any:
+def begun(process: Running) -> Any:
     """Wait for the next message that its handlers begin."""
-    assert process.stdout is not None
     return json.loads(process.stdout.readline())
 
 
@@ -52,7 +48,7 @@ def test_a_process_told_to_end_lets_its_handlers_end(shop: Workshop, start: Star
     process = start("finish")
     handled = {begun(process), begun(process)}
     process.send_signal(number)
-    output, _ = process.communicate("go on", timeout=PATIENCE)
+    output, _ = process.communicate("go on", PATIENCE)
     *begun_meanwhile, end = output.splitlines()  # on a busy machine the signal may be seen later than the words
     assert (end, process.returncode) == ("ended", 0)
     left = shop.queue.find()
@@ -66,7 +62,7 @@ def test_a_process_told_to_end_leaves_nothing_leased_and_nothing_lost(shop: Work
     process = start("hang")
     handled = {begun(process), begun(process)}
     process.terminate()
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(patience=PATIENCE)
     assert (output, process.returncode) == ("ended\n", 0)
     left = shop.queue.find()
     assert {one.payload for one in left} == set(range(20))
@@ -83,7 +79,7 @@ def test_a_message_that_kills_its_process_again_and_again_ends_dead(shop: Worksh
     handled: list[str] = []
     while True:
         process = start("die")
-        output, _ = process.communicate(timeout=PATIENCE)
+        output, _ = process.communicate(patience=PATIENCE)
         handled += [json.loads(line) for line in output.splitlines() if line != "ended"]
         codes.append(process.returncode)
         if process.returncode == 0:

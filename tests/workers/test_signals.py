@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Awaitable, Callable
@@ -21,6 +19,7 @@ from duerow import Message, aio
 from duerow.errors import ConfigurationError
 from duerow.testing.worker_harness import PATIENCE
 from duerow.worker.signals import stopped_by
+from tests.processes import running_program
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 PAGE = Path(__file__).parents[2] / "docs/how-to/workers.md"
@@ -164,21 +163,14 @@ def test_a_worker_in_fastapis_lifespan_lets_uvicorn_stop_and_stops_with_it(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     (tmp_path / "web.py").write_text(example("web.py"))
-    command = [sys.executable, "-m", "uvicorn", "web:app", "--port", "0", "--host", "127.0.0.1", "--no-access-log"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as server:
-        try:
-            assert server.stdout is not None
-            assert server.stderr is not None
-            lines = iter(server.stderr.readline, "")
-            address = next(found[0] for line in lines if (found := re.findall(r"http://[\d.:]+", line)))
-            urllib.request.urlopen(urllib.request.Request(f"{address}/orders", method="POST")).read()
-            assert server.stdout.readline() == "to ana@example.org\n"
-            server.send_signal(number)
-            _, errors = server.communicate(timeout=PATIENCE)
-        finally:
-            server.kill()
+    served = ["web:app", "--port", "0", "--host", "127.0.0.1", "--no-access-log"]
+    with running_program("uvicorn", served, tmp_path) as server:
+        lines = iter(server.stderr.readline, "")
+        address = next(found[0] for line in lines if (found := re.findall(r"http://[\d.:]+", line)))
+        urllib.request.urlopen(urllib.request.Request(f"{address}/orders", method="POST")).read()
+        assert server.stdout.readline() == "to ana@example.org\n"
+        server.send_signal(number)
+        _, errors = server.communicate(patience=PATIENCE)
     assert "Application shutdown complete" in errors, errors
     with duerow.connect(f"sqlite:///{tmp_path}/web.db") as db:
         assert db.queue("mail").find() == []

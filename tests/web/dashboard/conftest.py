@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 import duerow
 from tests.servers import browser as chromium
@@ -50,7 +50,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     with duerow.connect(url, migrate=True) as db:
         scene.fill(db)
         scene.past_hour(db)
-        with scene.working(url, every=0.4), serving(url) as address:
+        with scene.working(url, every=2.0), serving(url) as address:
             yield Shop(address, db)
 
 
@@ -60,20 +60,28 @@ def heard() -> Heard:
     return Heard()
 
 
-@pytest.fixture
-def page(browser: Browser, shop: Shop, heard: Heard) -> Iterator[Page]:
-    """A page of a browser; no error may be left on its console, and nobody else may be asked for anything."""
-    context = browser.new_context(
-        base_url=shop.address, viewport={"width": 1280, "height": 900}, reduced_motion="reduce"
-    )
+@pytest.fixture(scope="module")
+def profile(browser: Browser, shop: Shop) -> Iterator[BrowserContext]:
+    """What pages of a browser share. A picture that stays open keeps the process in which all of them are shown."""
+    context = browser.new_context(base_url=shop.address, viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
-    opened = context.new_page()
+    context.new_page().goto("/static/icon.svg")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(profile: BrowserContext, shop: Shop, heard: Heard) -> Iterator[Page]:
+    """A new page of a browser; no error may be left on its console, and nobody else may be asked for anything."""
+    opened = profile.new_page()
     opened.on("console", lambda said: heard.complaints.append(said.text) if said.type == "error" else None)
     opened.on("pageerror", lambda error: heard.complaints.append(str(error)))
     opened.on("request", lambda asked: heard.hosts.add(urlsplit(asked.url).netloc))
     opened.on("dialog", lambda dialog: heard.complaints.append(f"a dialog: {dialog.message}"))
     yield opened
-    context.close()
+    opened.evaluate("() => { try { localStorage.clear() } catch { /* of an empty page */ } }")
+    opened.close()
+    profile.clear_cookies()
     assert heard.complaints == []
     assert heard.hosts <= {urlsplit(shop.address).netloc}

@@ -9,6 +9,7 @@ import os
 import secrets
 import stat
 import tempfile
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +29,17 @@ TOKEN: Final = "duerow_"  # noqa: S105 - the beginning of all tokens
 """The prefix of tokens, by which tools can find leaked ones."""
 
 _HASHER: Final = PasswordHasher()
-_NOBODY: Final = _HASHER.hash(secrets.token_urlsafe(16))
+"""Hashes passwords, and checks them, at the cost that `argon2` recommends."""
+
+
+def _of_nobody() -> str:
+    """Return what looks like the hash of a password, and is made of chance: a real one would take long to make."""
+    cost = f"m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
+    salt, made = (b64encode(secrets.token_bytes(size)).rstrip(b"=") for size in (_HASHER.salt_len, _HASHER.hash_len))
+    return f"$argon2id$v=19${cost}${salt.decode()}${made.decode()}"
+
+
+_NOBODY: Final = _of_nobody()
 """A password hash for accounts that do not exist: checking it takes as long as checking a real one."""
 
 
