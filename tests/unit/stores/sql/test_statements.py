@@ -43,7 +43,7 @@ def test_conditions_that_differ_in_values_alone_are_compiled_once_and_each_finds
 ) -> None:
     made: list[object] = []
     make = Text.__init__
-    with duerow.connect(f"sqlite:///{tmp_path / 'queues.db'}", migrate=True) as database:
+    with duerow.connect(f"sqlite:///{tmp_path / 'queues.db'}", prefix="alike_", migrate=True) as database:
         queue = database.queue("mail")
         queue.push_many([duerow.Draft({"size": number, "box": f"b{number % 2}"}) for number in range(6)])
 
