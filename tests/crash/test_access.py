@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from duerow.testing.torture import tables
 from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import BILLS, MAIL, ORDERS, Setting, access, queues
 from duerow.testing.torture.ledger import Ledger, Line
+from duerow.testing.torture.other_version import migrations
 from duerow.testing.torture.producer import LEASE
 from tests.servers import mongodb
 
@@ -79,7 +81,11 @@ def test_the_verdict_reads_messages_and_turns(setting: Setting):
     assert (lent.queue, free.queue, free.payload, free.group, free.leased_by) == (BILLS, MAIL, {"act": MAIL}, "g", None)
     assert lent.leased_by is not None
     assert [(turn.queue, turn.outcome) for turn in reader.turns()] == [(ORDERS, "done")]
-    assert reader.begun() == 0
+    assert not reader.begun()
+    for number, turns in ((1, 2), (3, 1)):
+        Ledger(replace(setting, number=number)).write(*[Line("begun", None, MAIL, 1, 1)] * turns, Line("finished"))
+    assert reader.begun() == {1: 2, 3: 1}
+    assert reader.made() == [*enumerate([name for name, _ in migrations(setting.url).MIGRATIONS], 1)]
 
 
 def test_other_queues_are_found_and_left_alone(setting: Setting):

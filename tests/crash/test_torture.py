@@ -21,7 +21,10 @@ from duerow.testing.torture.evidence import Row
 from duerow.testing.torture.faults import Faults
 from duerow.testing.torture.ledger import Line
 from duerow.testing.torture.options import Options
-from duerow.testing.torture.report import Report, report_on
+from duerow.testing.torture.report import Report, VersionShare, report_on
+from duerow.testing.torture.run import LEAST, Run
+from duerow.testing.torture.sides import Here
+from duerow.testing.torture.upgrade import LOG
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import AFTER_A_STOP, WorkerProcess
 from tests.crash.conftest import Start
@@ -91,9 +94,19 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         "--no-exhaust",
         "--clocks",
         "--full-disk",
+        "--upgrade-from",
+        "6",
+        "--beside",
+        "then/bin/python",
     ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
-    assert called == ["sqlite:///spare.db", Options(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), True]
+    assert called == [
+        "sqlite:///spare.db",
+        Options(
+            *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), upgrade_from=6, beside="then/bin/python"
+        ),
+        True,
+    ]
     assert result.exit_code == 0
     assert "nothing was lost, duplicated, stuck or out of order" in result.stdout
 
@@ -108,6 +121,20 @@ def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: py
     assert as_json.exit_code == 8
     told = json.loads(as_json.stdout)
     assert (told["seed"], told["killed"], told["faults"], told["broken"]) == (7, {"pop": 2}, {"cut": 1}, 1)
+
+
+def test_the_report_names_the_upgrade_and_what_each_version_did():
+    parts = [
+        VersionShare("duerow 0.2.0 (here)", 5, 3, 40, 30, 20),
+        VersionShare("duerow 0.1.9 (beside)", 4, 2, 9, 8, 7),
+    ]
+    told = str(report_on(Verdict([], [], []), Options(7), {}, {}, [], 0, 0.0, "upgraded from version 6 to 7", parts))
+    assert "\nupgraded from version 6 to 7\n" in told
+    assert (
+        "duerow 0.2.0 (here): 5 processes, 3 of them killed, pushed 40 messages, began 30 turns and finished 20" in told
+    )
+    assert "duerow 0.1.9 (beside): 4 processes" in told
+    assert told.endswith("nothing was lost, duplicated, stuck or out of order")
 
 
 def test_the_shortest_story_is_told_first():
@@ -161,3 +188,57 @@ def test_a_server_is_restarted_by_a_command_or_a_function(setting: Setting, tmp_
     assert faults.happened["restarts"] == 2
     with pytest.raises(ConfigurationError, match="failed with 1"):
         faults.restart("false")
+
+
+class Idle:
+    """A process whose time is up, and that has done nothing yet."""
+
+    role, kind, name, side, stopped, full = "consumer", "pop", "pop", None, None, False
+    is_over = True
+
+    def __init__(self, has_ended: bool = False) -> None:
+        self.has_ended = has_ended
+
+    def kill(self) -> bool:
+        return not self.has_ended
+
+
+@pytest.fixture
+def run(setting: Setting, tmp_path: Path) -> Run:
+    """A run of no kills, with its tables, whose processes are still to be started."""
+    run = Run(setting.url, setting.settings, Options(7, kills=0, processes=4), None, tmp_path)
+    run.create()
+    run._side_of.append(run._sides[0])
+    (tmp_path / LOG).write_text("it ended")
+    return run
+
+
+def test_when_enough_were_killed_the_others_live_until_something_was_done(run: Run, monkeypatch: pytest.MonkeyPatch):
+    begun = iter([{}, {}, {1: LEAST - 1}, {1: LEAST}])
+    monkeypatch.setattr(run, "_start", lambda role: Idle())
+    monkeypatch.setattr(run._reader, "begun", lambda: next(begun))
+    run.kill()
+    assert (run.killed.total(), run.ended) == (0, [])
+
+
+def test_a_process_that_ended_by_itself_is_noticed_even_then(run: Run, monkeypatch: pytest.MonkeyPatch):
+    begun = iter([{}, {}, {1: LEAST}])
+    started = iter([Idle(), Idle(has_ended=True)])
+    monkeypatch.setattr(run, "_start", lambda role: next(started, Idle()))
+    monkeypatch.setattr(run._reader, "begun", lambda: next(begun))
+    run.kill()
+    assert [one.partition(":")[0] for one in run.ended] == ["a consumer (pop) ended by itself"]
+
+
+def test_each_interpreter_has_processes_of_each_role(run: Run, monkeypatch: pytest.MonkeyPatch):
+    here, there = run._sides[0], Here(None, Path(), "sqlite:///spare.db")
+    run._sides.append(there)
+    started = []
+    for role in ("producer", "consumer", "consumer", "operator", "consumer", "consumer"):
+        one = Idle()
+        monkeypatch.setattr(one, "role", role, raising=False)
+        monkeypatch.setattr(one, "side", run._fewest(role), raising=False)
+        started.append((role, one.side))
+        run._alive.append(one)  # type: ignore[arg-type]
+    assert [started.count(("consumer", side)) for side in (here, there)] == [2, 2]
+    assert run._fewest("producer") is not started[0][1]

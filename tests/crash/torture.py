@@ -44,6 +44,8 @@ def main() -> int:
     parser.add_argument("--no-exhaust", action="store_true", help="never take all connections that the server has")
     parser.add_argument("--isolation", choices=LEVELS, help="the level of isolation that the server has by default")
     parser.add_argument("--pooler", choices=pgbouncer.MODES, help="put PgBouncer in front of PostgreSQL, in this mode")
+    parser.add_argument("--upgrade-from", type=int, metavar="N", help="begin with the tables of this earlier version")
+    parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with another version of duerow")
     asked = parser.parse_args()
     if unknown := set(asked.families) - set(FAMILIES):
         parser.error(f"no database is called {', '.join(sorted(unknown))}")
@@ -82,6 +84,8 @@ def run(family: str, asked: argparse.Namespace) -> Report:
             serializable=levels,
             restart=restart,
             restarts=asked.restarts,
+            upgrade_from=asked.upgrade_from,
+            beside=asked.beside,
         )
         report = torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
     print(report, flush=True)

@@ -39,6 +39,14 @@ def torture(
     restart: Annotated[
         str | None, typer.Option(metavar="COMMAND", help="A command line that restarts the server, now and then.")
     ] = None,
+    upgrade_from: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Begin with the tables of this earlier version, and upgrade them meanwhile."),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="PYTHON", help="An interpreter with another version of duerow: half of the work is its."),
+    ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -61,6 +69,8 @@ def torture(
         full_disk,
         serializable,
         restart,
+        upgrade_from=upgrade_from,
+        beside=beside,
     )
     tell(f"seed {options.seed}", err=True)
     report = torture(url, options, shared, tell=lambda text: tell(text, err=True))

@@ -18,6 +18,9 @@ claims          when the claims of a process began
 consumer        takes messages, by workers of every kind, by hand (`direct_consumer`), and at most once (`pops`)
 operation       what an operator does: requeue, reprioritise, edit, remove, redrive, replay
 worker_process  one process of a run: started, stopped, continued, killed
+other_version   what another interpreter does, whose version of duerow takes part
+sides           where processes work: in this interpreter, and in that one
+upgrade         tables of an earlier version, which several processes migrate at once while a run goes on
 faults          what happens to processes, connections and the server
 run             starts the processes, lets the faults happen, and lets the rest finish
 evidence        what a verdict reads, and what it finds

@@ -68,8 +68,12 @@ class Access(Protocol):
         """Return all lines in their order."""
         ...
 
-    def begun(self) -> int:
-        """Return how many lines say that a turn was begun."""
+    def begun(self) -> Mapping[int, int]:
+        """Return how many lines of each process say that a turn was begun."""
+        ...
+
+    def made(self) -> list[tuple[int, str]]:
+        """Return the number and the name of each migration that was noted, in their order."""
         ...
 
     def waiting(self, queues: Collection[str]) -> int:

@@ -80,6 +80,8 @@ class Setting:
         clocks: whether its clock is wrong.
         full: whether its disk is full: the file of the database does not grow.
         traces: the folder where it records what its database does; None: nowhere.
+        known: how many migrations it knows, as if it were of an earlier version; None: all.
+        outdated: whether the tables may still be those of an earlier version, so that it has to wait for others.
     """
 
     url: str
@@ -90,6 +92,8 @@ class Setting:
     clocks: bool = False
     full: bool = False
     traces: Path | None = None
+    known: int | None = None
+    outdated: bool = False
 
     @cached_property
     def chance(self) -> random.Random:

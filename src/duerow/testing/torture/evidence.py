@@ -40,9 +40,14 @@ class Turn:
 
 @dataclass(frozen=True)
 class Span:
-    """The ticks of the schedule from the first one to the last one that is known; None: none became a message."""
+    """The ticks of the schedule from the first one to the last one that is known.
 
-    first: datetime
+    Attributes:
+        first: None: nobody looked; then it is that of the first message.
+        last: None: none became a message.
+    """
+
+    first: datetime | None
     last: datetime | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -119,10 +120,17 @@ class Opened:
             found = self._ledger(self.client).find(sort=[("_id", 1)])
             return [dict(zip(("seq", *LINE), _values(line, ("_id", *LINE)), strict=True)) for line in found]
 
-    def begun(self) -> int:
+    def begun(self) -> Mapping[int, int]:
         """See Access."""
         with explaining():
-            return int(self._ledger(self.client).count_documents({"what": "begun"}))
+            counted = self._ledger(self.client).find({"what": "begun"}, {"process": 1})
+            return Counter(int(line["process"]) for line in counted)
+
+    def made(self) -> list[tuple[int, str]]:
+        """See Access."""
+        with explaining():
+            noted = self._collection(self._names.schema).find(sort=[("_id", 1)])
+            return [(int(one["_id"]), one["name"]) for one in noted]
 
     def waiting(self, queues: Collection[str]) -> int:
         """See Access."""

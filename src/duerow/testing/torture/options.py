@@ -29,6 +29,8 @@ class Options:
         serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
         restart: a command line, or a function, that restarts the server; None: it is not restarted.
         restarts: the number of kills between two restarts.
+        upgrade_from: the version whose tables a run begins with; they are upgraded while it goes on. None: today's.
+        beside: another Python interpreter, with a version of duerow that half of the processes work with.
     """
 
     seed: int = field(default_factory=any_seed)
@@ -43,3 +45,5 @@ class Options:
     serializable: bool = False
     restart: str | Callable[[], None] | None = None
     restarts: int = 50
+    upgrade_from: int | None = None
+    beside: str | None = None

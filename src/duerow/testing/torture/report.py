@@ -17,6 +17,32 @@ MOST_STORIES: Final = 200
 
 
 @dataclass(frozen=True)
+class VersionShare:
+    """What the processes of one version of duerow did in a run.
+
+    Attributes:
+        version: which one, on which Python.
+        processes, killed: how many there were, and how many of them were killed.
+        pushed: how many messages they pushed or replaced.
+        turns: how many turns they began.
+        effects: how many messages they took out of their queues: committed, moved, buried, popped or removed.
+    """
+
+    version: str
+    processes: int
+    killed: int
+    pushed: int
+    turns: int
+    effects: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.version}: {self.processes} processes, {self.killed} of them killed, pushed {self.pushed} messages, "
+            f"began {self.turns} turns and finished {self.effects} messages"
+        )
+
+
+@dataclass(frozen=True)
 class Report:
     """What a run found.
 
@@ -30,6 +56,8 @@ class Report:
         summary: the same in one line, with the ledger and the history counted.
         broken: how many promises were broken.
         stories: what the ledger, the history and the tables say about the first broken promises.
+        upgrade: from which version the tables were upgraded meanwhile, and by whom, in words; "" if they were not.
+        parts: what the processes of each version did, if there were two.
     """
 
     seed: int
@@ -42,6 +70,8 @@ class Report:
     summary: str
     broken: int
     stories: tuple[str, ...]
+    upgrade: str = ""
+    parts: tuple[VersionShare, ...] = ()
 
     def __str__(self) -> str:
         counted = [
@@ -49,6 +79,7 @@ class Report:
             *(f"{times} {fault}" for fault, times in self.faults.items() if times),
         ]
         told = f"seed {self.seed}: {', '.join(counted)} in {self.seconds:.0f} s\n"
+        told += "".join(f"{one}\n" for one in (self.upgrade, *self.parts) if one)
         told += f"{self.summary}; {self.events} events traced"
         if not self.broken:
             return f"{told}\nnothing was lost, duplicated, stuck or out of order"
@@ -63,6 +94,8 @@ def report_on(
     others: Sequence[str],
     events: int,
     seconds: float,
+    upgrade: str = "",
+    parts: Sequence[VersionShare] = (),
 ) -> Report:
     """Return what a verdict found.
 
@@ -74,6 +107,8 @@ def report_on(
         others: what else was broken: rules of the protocol, and processes that ended by themselves.
         events: how many events the traces have.
         seconds: how long it took.
+        upgrade: see `Report`.
+        parts: see `Report`.
     """
     broken = verdict.broken_promises()
     told = sorted(map(verdict.story, broken[:MOST_STORIES]), key=len)
@@ -89,4 +124,6 @@ def report_on(
         summary=str(verdict),
         broken=len(others) + len(broken),
         stories=stories[:STORIES],
+        upgrade=upgrade,
+        parts=tuple(parts),
     )

@@ -6,7 +6,7 @@ import multiprocessing
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,22 +14,22 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from duerow.errors import ConfigurationError
+from duerow.phrases import Argument
 from duerow.testing.torture import tables
-from duerow.testing.torture.consumer import KINDS, consume
 from duerow.testing.torture.environment import Setting, declare, queues
 from duerow.testing.torture.evidence import Span
 from duerow.testing.torture.faults import Faults, proxy_for
-from duerow.testing.torture.ledger import Ledger
-from duerow.testing.torture.operation import operate
+from duerow.testing.torture.ledger import EVIDENCE, Ledger, Line
 from duerow.testing.torture.options import Options
-from duerow.testing.torture.producer import produce
-from duerow.testing.torture.report import Report, report_on
+from duerow.testing.torture.report import Report, VersionShare, report_on
+from duerow.testing.torture.sides import ROLES, Here, Side, There, ordered
+from duerow.testing.torture.upgrade import LOG, Upgrade, check_number
 from duerow.testing.torture.verdict import Verdict
-from duerow.testing.torture.worker_process import MOST_WORK, WorkerProcess, be
-from duerow.testing.trace import read
-from duerow.testing.trace_check import BY_THE_CLOCK, check
+from duerow.testing.torture.worker_process import MOST_WORK, WorkerProcess
+from duerow.testing.trace import Event, read
+from duerow.testing.trace_check import BY_THE_CLOCK, STAYING, check
 
-ROLES: Final[Mapping[str, Callable[..., None]]] = {"producer": produce, "consumer": consume, "operator": operate}
+__all__ = ["FEWEST", "LEAST", "ROLES", "Run", "torture"]
 
 FEWEST: Final = ("producer", "consumer", "consumer", "operator")
 """The processes that work at any moment if there are four; each further two are a consumer and a producer in turn."""
@@ -45,6 +45,18 @@ FULL: Final = 0.15
 
 LOOK: Final = 0.01
 """Seconds between two looks at whose time is up."""
+
+BEFORE: Final = (0.25, 0.5)
+"""Which part of the processes that are to be killed is killed before the tables are upgraded, at least and at most.
+
+As soon as the least is, and some turns were begun, which not every earlier version can.
+"""
+
+EARLIER: Final = 0.6
+"""For how many processes the version is the earlier one until then, as far as they are of this interpreter."""
+
+SPARED: Final = 60.0
+"""Seconds for which nobody is killed when enough were, and too little was done yet: a busy machine takes its time."""
 
 PATIENCE: Final = 240.0
 """Seconds in which what is left must be finished; then it is stuck."""
@@ -70,7 +82,8 @@ def torture(
 
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
-        ConfigurationError: the URL cannot be used, or the restart failed.
+        ConfigurationError: the URL cannot be used, the restart failed, the tables cannot be upgraded from the version
+            that was asked for, or the other version of duerow cannot take part.
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
@@ -84,22 +97,24 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             folder or Path(temporary),
         )
-        if options.full_disk and not run.setting.access.is_file:
-            raise ConfigurationError("a full disk is for SQLite: the disk of a server cannot be filled from here")
-        run.setting.access.check()
-        if not shared:
-            tables.check_is_free(run.setting)
-        tables.create(run.setting)
-        began = time.monotonic()
         try:
-            run.kill(tell)
-            run.finish()
-            run.stop()
-            return run.report(time.monotonic() - began)
+            if options.full_disk and not run.setting.access.is_file:
+                raise ConfigurationError("a full disk is for SQLite: the disk of a server cannot be filled from here")
+            run.setting.access.check()
+            if not shared:
+                tables.check_is_free(run.setting)
+            run.create()
+            began = time.monotonic()
+            try:
+                run.kill(tell)
+                run.finish()
+                run.stop()
+                return run.report(time.monotonic() - began)
+            finally:
+                run.stop()
+                run.setting.access.drop()
         finally:
-            run.stop()
             run.close()
-            run.setting.access.drop()
             run.setting.access.close()
 
 
@@ -107,7 +122,7 @@ class Run:
     """Starts and kills processes.
 
     Args:
-        url, settings: the database, migrated, with a ledger.
+        url, settings: the database.
         options: how long it is, and which faults it meets.
         context: starts processes.
         folder: where the processes write their logs and traces.
@@ -120,11 +135,11 @@ class Run:
     """
 
     def __init__(self, url: str, settings: dict[str, Any], options: Options, context: Any, folder: Path) -> None:
-        self._options, self._context, self._log = options, context, folder / "processes.log"
+        self._options, self._context, self._folder = options, context, folder
+        self._log = folder / LOG
         self._traces = folder / "traces"
         self._traces.mkdir()
         self._chance = random.Random(options.seed)
-        self._number = 0
         self._alive: list[WorkerProcess] = []
         self.setting = Setting(url, settings, options.seed, serializable=options.serializable, clocks=options.clocks)
         self._proxy = proxy_for(self.setting.access) if options.cuts else None
@@ -133,23 +148,82 @@ class Run:
         self.ended: list[str] = []
         self._reader = tables.Reader(self.setting)
         self._first_tick: datetime | None = None
+        self._sides: list[Side] = []
+        self._side_of: list[Side] = []  # of each process, by its number, which begins with 1
+        self._killed_of: Counter[Side] = Counter()
+        self._upgrade: Upgrade | None = None
+        self._begun_before = 0
+
+    def create(self) -> None:
+        """Make the tables, those of an earlier version if they are to be upgraded.
+
+        Raises:
+            ConfigurationError: there is no such version, or the other version of duerow cannot take part.
+        """
+        options, setting = self._options, self.setting
+        here = Here(self._context, self._log, setting.url)
+        self._sides = [here]
+        maker: Side = here  # of the tables that the run begins with
+        migrators: Sequence[Side] = self._sides
+        first = options.upgrade_from
+        if first is not None:
+            check_number(first, here.migrations)
+        if options.beside is not None:
+            beside = There(options.beside, self._folder, setting.url, setting.all_settings)
+            self._sides.append(beside)
+            beside.check_options(replace(setting, full=options.full_disk))
+            older, newer = ordered(here, beside)
+            known = len(older.migrations)
+            if known < len(newer.migrations):
+                if first is not None:
+                    raise ConfigurationError(
+                        f"a run with {beside.name} upgrades the tables from version {known} to "
+                        f"{len(newer.migrations)} by itself: leave ",
+                        Argument("upgrade_from"),
+                        " out",
+                    )
+                first, maker, migrators = known, older, [newer]
+        if maker is here:
+            tables.create(setting, first)
+        else:
+            tables.create_by(maker, setting, self._folder / "created")
+        if first is not None:
+            names = migrators[-1].migrations
+
+            def start(*terms: Any) -> Any:
+                side = self._chance.choice(migrators)
+                return side.start_migrator(self._reached(side), *terms)
+
+            self._upgrade = Upgrade(first, names, start, self._folder, self._chance)
 
     def kill(self, tell: Callable[[str], None] = print) -> None:
         """Let processes work, and kill as many of them as the options say, at random moments."""
-        with self.setting.open() as database:
-            self._first_tick = declare(database).next_at
+        if self._upgrade is None:  # else the producers declare it, when they can
+            with self.setting.open() as database:
+                self._first_tick = declare(database).next_at
         more = ("consumer", "producer")
         roles = [*FEWEST, *(more[number % 2] for number in range(self._options.processes - len(FEWEST)))]
-        self._alive = [self._start(role) for role in roles]
+        for role in roles:
+            self._alive.append(self._start(role))
         began = time.monotonic()
+        sparing_until: float | None = None
         while not self._is_enough(time.monotonic() - began):
             self.faults.pass_over()
-            victim = next((one for one in self._alive if one.is_over), None)
+            if self._upgrade is not None and not self._upgrade.is_over:
+                self._pass_over(self._upgrade)
+            seconds = time.monotonic() - began
+            if sparing_until is None and self._has_killed(seconds):
+                sparing_until = seconds + SPARED
+            spares = sparing_until is not None and seconds < sparing_until
+            victim = next((one for one in self._alive if one.is_over and (one.has_ended or not spares)), None)
             if victim is None:
                 time.sleep(LOOK)
                 continue
             self._kill(victim)
             self.killed[victim.name] += 1
+            self._killed_of[victim.side] += 1
+            if self._upgrade is not None and self._is_time(self.killed.total()):
+                self._upgrade.begin()
             self._alive.append(self._start(victim.role))
             self.faults.happen(self._alive, self.killed.total())
             if self.killed.total() % 100 == 0:
@@ -158,12 +232,15 @@ class Run:
     def finish(self) -> None:
         """Let the consumers that live finish what is left; a few more come, as some may be of a kind that rests."""
         self.faults.pass_over(all_of_them=True)
+        if self._upgrade is not None:
+            self._upgrade.finish(PATIENCE)
         for one in [*self._alive]:
             if one.stopped is not None:
                 one.go_on()
             if one.role != "consumer" or one.full:
                 self._kill(one)
-        self._alive += [self._start("consumer", kind, last=True) for kind in ("ahead", "one by one")]
+        for kind in ("ahead", "one by one"):
+            self._alive.append(self._start("consumer", kind, last=True))
         with self.setting.open() as database:
             for queue in queues(database, timedelta(seconds=1)).values():
                 queue.resume()
@@ -176,44 +253,104 @@ class Run:
         for one in self._alive:
             one.kill()
         self._alive.clear()
+        if self._upgrade is not None:
+            self._upgrade.stop()
 
     def close(self) -> None:
-        """Close the proxy, and all connections that faults hold."""
+        """Close the proxy, all connections that faults hold, and the other interpreter."""
         self.faults.close()
+        for side in self._sides:
+            side.close()
         if self._proxy is not None:
             self._proxy.close()
 
     def report(self, seconds: float) -> Report:
         """Read all that there is to judge by, and judge."""
         last = self._reader.last_tick()  # read before the messages, as the server may commit one more
-        ticked = None if self._first_tick is None else Span(self._first_tick, last)
-        verdict = Verdict(Ledger(self.setting).lines(), self._reader.rows(), self._reader.turns(), ticked)
-        events = read(self._traces.iterdir())
-        broken = (one for one in check(events) if one.rule != BY_THE_CLOCK or self.setting.times_agree)
+        ticked = None if self._first_tick is None and self._upgrade is None else Span(self._first_tick, last)
+        lines = Ledger(self.setting).lines()
+        verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked)
+        events = {int(file.stem): read([file]) for file in self._traces.iterdir()}
+        every = [event for each in events.values() for event in each]
+        broken = (one for one in check(every) if one.rule != BY_THE_CLOCK or self.setting.times_agree)
         others = [*self.ended, *map(str, broken)]
-        return report_on(verdict, self._options, self.killed, self.faults.happened, others, len(events), seconds)
+        upgraded = ""
+        if self._upgrade is not None:
+            others += self._upgrade.broken_promises(self._reader.made())
+            upgraded = f"{self._upgrade}, before {self._begun_before} turns had begun"
+        parts = [self._share(side, lines, events) for side in self._sides] if len(self._sides) > 1 else []
+        happened = self.faults.happened
+        return report_on(verdict, self._options, self.killed, happened, others, len(every), seconds, upgraded, parts)
 
     def _is_enough(self, seconds: float) -> bool:
         if len(self.ended) >= HOPELESS:
             return True
+        if not self._has_killed(seconds):
+            return False
+        if self._upgrade is not None and not self._upgrade.is_over:
+            self._upgrade.begin()
+            return False
+        begun = self._reader.begun()
+        least = LEAST // len(self._sides)
+        return all(sum(begun[number] for number in self._numbers(side, begun)) >= least for side in self._sides)
+
+    def _has_killed(self, seconds: float) -> bool:
+        """Return whether enough were killed, or there is no more time for it."""
         longest = self._options.seconds
-        enough = self.killed.total() >= self._options.kills or (longest is not None and seconds >= longest)
-        return enough and self._reader.begun() >= LEAST
+        return self.killed.total() >= self._options.kills or (longest is not None and seconds >= longest)
+
+    def _numbers(self, side: Side, among: Iterable[int]) -> list[int]:
+        """Return the numbers of the processes that worked there."""
+        return [number for number in among if self._side_of[number - 1] is side]
+
+    def _share(self, side: Side, lines: Sequence[Line], events: Mapping[int, Sequence[Event]]) -> VersionShare:
+        """Return what the processes of a side did."""
+        theirs = frozenset(self._numbers(side, range(1, len(self._side_of) + 1)))
+        mine = [line for line in lines if line.process in theirs]
+        settled = {
+            (event.id, event.token)
+            for number in theirs & events.keys()
+            for event in events[number]
+            if event.what == "settled" and event.sure and event.how not in STAYING
+        }
+        said = {(line.message, line.token) for line in mine if line.what in EVIDENCE or line.what == "taken"}
+        pushed, turns = (sum(line.what == what for line in mine) for what in ("pushed", "begun"))
+        return VersionShare(side.name, len(theirs), self._killed_of[side], pushed, turns, len(settled | said))
+
+    def _is_time(self, killed: int) -> bool:
+        """Return whether the tables are to be upgraded now."""
+        fewest, most = BEFORE
+        if killed < fewest * self._options.kills:
+            return False
+        return killed >= most * self._options.kills or sum(self._reader.begun().values()) >= LEAST
+
+    def _pass_over(self, upgrade: Upgrade) -> None:
+        if upgrade.pass_over():
+            self._begun_before = sum(self._reader.begun().values())
 
     def _start(self, role: str, kind: str | None = None, last: bool = False) -> WorkerProcess:
-        self._number += 1
-        url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
+        side = self._sides[0] if len(self._sides) == 1 else self._fewest(role)
         full = self._options.full_disk and not last and self._chance.random() < FULL
         self.faults.happened["full disks"] += full
-        setting = replace(self.setting, url=url, number=self._number, full=full, traces=self._traces)
-        ours, theirs = self._context.Pipe(duplex=False)
-        kind = self._chance.choice(KINDS) if kind is None else kind
-        arguments = (setting, kind) if role == "consumer" else (setting,)
-        # No daemon, for it may have children.
-        process = self._context.Process(target=be, args=(self._log, theirs, ROLES[role], *arguments))
-        process.start()
-        theirs.close()
-        return WorkerProcess(process, role, kind, ours, self._chance.uniform(0, MOST_WORK), full)
+        setting = replace(self._reached(side), full=full)
+        if self._upgrade is not None and not self._upgrade.is_over:
+            earlier = self._options.upgrade_from is not None and self._chance.random() < EARLIER
+            setting = replace(setting, outdated=True, known=self._upgrade.first if earlier else None)
+        kind = self._chance.choice(side.kinds) if kind is None else kind
+        process, ready = side.start(role, kind, setting)
+        return WorkerProcess(process, role, kind, ready, self._chance.uniform(0, MOST_WORK), full, side=side)
+
+    def _fewest(self, role: str) -> Side:
+        """Return the side where the fewest processes of a role work, so that each has some."""
+        there = Counter(id(one.side) for one in self._alive if one.role == role)
+        fewest = min(there[id(side)] for side in self._sides)
+        return self._chance.choice([side for side in self._sides if there[id(side)] == fewest])
+
+    def _reached(self, side: Side) -> Setting:
+        """Return what the next process there is told."""
+        self._side_of.append(side)
+        url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
+        return replace(self.setting, url=url, number=len(self._side_of), traces=self._traces)
 
     def _kill(self, victim: WorkerProcess) -> None:
         self._alive.remove(victim)

@@ -130,9 +130,16 @@ class SqlAccess:
         with self.engine.connect() as connection:
             return [dict(row) for row in connection.execute(select(self.table).order_by(self.table.c.seq)).mappings()]
 
-    def begun(self) -> int:
+    def begun(self) -> Mapping[int, int]:
         """See Access."""
-        return int(self._read(select(func.count()).where(self.table.c.what == "begun"))[0][0])
+        process = self.table.c.process
+        counted = select(process, func.count()).where(self.table.c.what == "begun").group_by(process)
+        return {number: count for number, count in self._read(counted)}
+
+    def made(self) -> list[tuple[int, str]]:
+        """See Access."""
+        noted = table(f"{self._prefix}schema", column("version"), column("name"))
+        return [(number, name) for number, name in self._read(select(noted).order_by(noted.c.version))]
 
     def waiting(self, queues: Collection[str]) -> int:
         """See Access."""

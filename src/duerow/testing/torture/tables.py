@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import duerow
@@ -11,6 +13,8 @@ from duerow.errors import ConfigurationError
 from duerow.testing.torture.access import PREFIX
 from duerow.testing.torture.environment import WORKED, Setting
 from duerow.testing.torture.evidence import Row, Turn
+from duerow.testing.torture.sides import Side
+from duerow.testing.torture.upgrade import knowing
 
 
 class OtherQueues(ConfigurationError):
@@ -32,10 +36,25 @@ def check_is_free(setting: Setting) -> None:
         )
 
 
-def create(setting: Setting) -> None:
-    """Make the tables of a run anew."""
+def create(setting: Setting, first: int | None = None) -> None:
+    """Make the tables of a run anew, by so many migrations; None: by all."""
     setting.access.drop()
-    duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
+    with knowing(setting.url, first):
+        duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
+    setting.access.create()
+
+
+def create_by(side: Side, setting: Setting, told: Path) -> None:
+    """Make the tables of a run anew, as another version makes them.
+
+    Raises:
+        ConfigurationError: it failed.
+    """
+    setting.access.drop()
+    process = side.start_migrator(setting, None, 0.0, told)
+    process.join()
+    if process.exitcode:
+        raise ConfigurationError(f"{side.name} could not make its tables")
     setting.access.create()
 
 
@@ -49,9 +68,13 @@ class Reader:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
-    def begun(self) -> int:
-        """Return how many turns were begun: if hardly any was, little is shown."""
+    def begun(self) -> Mapping[int, int]:
+        """Return how many turns each process began: if hardly any was, little is shown."""
         return self._setting.access.begun()
+
+    def made(self) -> list[tuple[int, str]]:
+        """Return the number and the name of each migration that is noted."""
+        return [(number, _word(name)) for number, name in self._setting.access.made()]
 
     def left(self) -> int:
         """Return how many messages are still to be handled."""

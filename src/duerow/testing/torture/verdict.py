@@ -127,8 +127,11 @@ class Verdict:
         for row in self.rows:
             if row.queue == TICKS:
                 messages[datetime.fromisoformat(row.headers[TICK])].append(row.id)
-        first, last = self.ticked.first, max([*messages, *filter(None, [self.ticked.last])], default=None)
-        due = set() if last is None else {first + number * EVERY for number in range((last - first) // EVERY + 1)}
+        first = self.ticked.first or min(messages, default=None)
+        last = max([*messages, *filter(None, [self.ticked.last])], default=None)
+        due: set[datetime] = set()
+        if first is not None and last is not None:
+            due = {first + number * EVERY for number in range((last - first) // EVERY + 1)}
         for tick in sorted(due | messages.keys()):
             ids = tuple(messages[tick])
             if len(ids) != 1:

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from duerow.errors import SchemaNewer, SchemaOutdated, StoreRefused
+from duerow.testing.torture import other_version
 from duerow.testing.torture.access import APPLICATION
 from duerow.testing.torture.clocks import be_wrong
 from duerow.testing.torture.disks import be_full
 from duerow.testing.torture.environment import OUT_OF_LUCK, Setting
+from duerow.testing.torture.upgrade import know
 
 MOST_WORK: Final = 0.35
 """Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
@@ -46,6 +49,7 @@ class WorkerProcess:
         work: how many seconds it is to compute from then on.
         begun: what it had computed when it was ready, and when that was; None: it is not.
         stopped: until when it is stopped; None: it is not.
+        side: where it works, if a run has more than one interpreter.
     """
 
     process: Any
@@ -56,11 +60,17 @@ class WorkerProcess:
     full: bool = False
     begun: tuple[float, float] | None = None
     stopped: float | None = None
+    side: Any = None
 
     @property
     def name(self) -> str:
         """What to call it: by its kind if it is a consumer."""
         return self.kind if self.role == "consumer" else self.role
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.process.exitcode is not None
 
     @property
     def is_over(self) -> bool:
@@ -107,10 +117,13 @@ def _computed(pid: int) -> float:
 
 def be(log: Path, ready: Any, target: Callable[..., None], setting: Setting, *arguments: Any) -> None:
     """Work until killed; begin again when the database cannot be reached, as under a supervisor."""
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), sys.stderr.fileno())
-    os.environ["PGAPPNAME"] = APPLICATION
-    threading.Thread(target=_end_with_the_run, daemon=True).start()
+    _begin(log)
+    luck: tuple[type[Exception], ...] = OUT_OF_LUCK
+    if setting.outdated:
+        luck += (SchemaOutdated,)
+    if setting.known is not None:
+        know(setting.url, setting.known)
+        luck += (SchemaNewer, StoreRefused)  # it uses tables that its version has not, which SQLite just refuses
     if setting.full:
         be_full()
     if setting.clocks:
@@ -118,8 +131,25 @@ def be(log: Path, ready: Any, target: Callable[..., None], setting: Setting, *ar
     while True:
         try:
             target(setting, *arguments, lambda: ready.send(None))
-        except OUT_OF_LUCK:
+        except luck as error:
+            if isinstance(error, SchemaNewer):
+                know(setting.url, None)  # it was started too late, and is replaced by one of this version
+            if isinstance(error, SchemaOutdated):
+                ready.send(None)  # what it does is to wait for the tables
             time.sleep(PAUSE)
+
+
+def be_migrator(log: Path, setting: Setting, dies_before: int | None, pause: float, told: Path) -> None:
+    """Migrate the tables: see `other_version.migrate`."""
+    _begin(log)
+    other_version.migrate(setting.url, setting.all_settings, dies_before, pause, told)
+
+
+def _begin(log: Path) -> None:
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    os.environ["PGAPPNAME"] = APPLICATION
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
 
 
 def _end_with_the_run() -> None:
