@@ -94,6 +94,17 @@ def test_what_was_changed_between_pick_and_lend_is_lent_as_it_is_now_or_not_at_a
         assert [one.message.payload for one in queue.reserve_many(5)] == ["new"]
 
 
+def test_a_claim_with_the_name_of_an_earlier_one_leaves_to_it_what_that_one_extends_meanwhile(
+    db: Database, queue: Queue, other_handle: Queue, clock: MovableClock
+) -> None:
+    queue.push("long")
+    (held,) = other_handle.reserve_many(1, consumer="here:1:spark/abc")
+    clock.advance(minutes(2))  # its lease has ended
+    with meddled(db, "reserve", sends("update"), lambda: held.extend(minutes(5))):
+        assert queue.reserve_many(1, consumer="here:1:spark/abc") == []
+    held.commit()
+
+
 def test_what_a_transaction_of_the_callers_has_taken_is_left_out_by_claims(
     queue: Queue, client: pymongo.MongoClient[dict[str, Any]], clock: MovableClock
 ) -> None:

@@ -223,6 +223,7 @@ class MongoReserve(MongoPlans):
                     claim.buried.append(GivenUp(record.id, record.key, record.attempts, error))
                 if outcome in ("buried", "aside"):
                     claim.waiting.pop(one.get("group", ""), None)
+                if outcome != "lent":
                     continue
             else:
                 record = record_of(one)
@@ -245,7 +246,9 @@ class MongoReserve(MongoPlans):
                 yield from self._lend_apart(terms, change, claim)
         if not tried:
             return
-        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer}
+        # With its lease, since a claim of the same name may have had a message before, or have extended it meanwhile.
+        until = micro(terms.now + terms.lease)
+        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer, "leased_until": until}
         got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
         claim.lent += got
         claim.served |= {record.group for record in got if record.group is not None}
