@@ -215,8 +215,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("by", [[], ["name"]], ids=["whole", "partitioned"])
 def test_tables_whose_tasks_are_killed_anywhere_have_each_row_once(
-    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, by: list[str]
 ) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
@@ -224,11 +225,11 @@ def test_tables_whose_tasks_are_killed_anywhere_have_each_row_once(
     folder.mkdir()
     kills = RandomKills(str(folder), seed, most=2, chance=0.15)
     given = {"format": "parquet", "path": tmp_path / "lake", "schema": SCHEMA, "batch": 50, "compact": 3}
-    terms: dict[str, Any] = {"lease": seconds(2), "retry": duerow.fixed(seconds(0)), "kills": kills}
+    terms: dict[str, Any] = {"lease": seconds(2), "retry": duerow.fixed(seconds(0)), "kills": kills, "partition_by": by}
     station = DyingTableSink("lake", **given, **terms)
     pushed = 0
     while kills.where().total() < 4:  # chance may spare a round
-        db.queue("lake").push_many([Draft({"n": n, "name": str(n)}) for n in range(pushed, pushed + 200)])
+        db.queue("lake").push_many([Draft({"n": n, "name": str(n % 3)}) for n in range(pushed, pushed + 200)])
         pushed += 200
         while db.queues():
             with suppress(StationFailed):  # a task may be killed as often as Spark tries it
