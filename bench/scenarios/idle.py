@@ -63,22 +63,23 @@ def _watch(
         time.sleep(settling)
         counted, used = count(), _processor_seconds(child.pid)
         time.sleep(seconds)
-        counted, used = count() - counted, _processor_seconds(child.pid) - used
+        counted, now = count() - counted, _processor_seconds(child.pid)
         os.kill(child.pid, signal.SIGTERM)
         child.result()
     finally:
         child.end()
-    return counted / seconds, 100 * used / seconds
+    more = sum(now[one] - used.get(one, 0.0) for one in now)  # of Spark's Python processes, idle ones end meanwhile
+    return counted / seconds, 100 * more / seconds
 
 
-def _processor_seconds(pid: int) -> float:
-    """User and system time of a process with its threads, and of its descendants that are running."""
+def _processor_seconds(pid: int) -> dict[int, float]:
+    """User and system time of a process with its threads, and of each of its descendants that is running."""
     fields = {process: stat for process in _numbers(os.listdir("/proc")) if (stat := _stat(process))}
     family = {pid}
     while more := {one for one, stat in fields.items() if int(stat[1]) in family} - family:
         family |= more
-    ticks = sum(int(fields[one][11]) + int(fields[one][12]) for one in family if one in fields)
-    return ticks / os.sysconf("SC_CLK_TCK")
+    ticks = {one: int(fields[one][11]) + int(fields[one][12]) for one in family if one in fields}
+    return {one: count / os.sysconf("SC_CLK_TCK") for one, count in ticks.items()}
 
 
 def _numbers(names: list[str]) -> list[int]:

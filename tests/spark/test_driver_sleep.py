@@ -6,13 +6,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
 import duerow
+from bench.counting_proxy import counting
 from duerow import Pipeline, Relay, Sink
 from duerow.spark import driver_sleep, runner
 from duerow.spark.consumer import due_in, is_due
@@ -22,8 +22,12 @@ from duerow.spark.task import Access
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import eventually
+from duerow.worker.maintenance import PRESENT
 
 STATIONS = ("a", "b", "c")
+
+CONNECTING = 10
+"""The most statements with which connections are opened and tried out."""
 
 
 def pipeline(**terms: Any) -> Pipeline:
@@ -48,10 +52,9 @@ class Asleep:
         self.sleeps: list[float] = []
         stop, next_due = threading.Event(), db.store.messages.next_due
 
-        def look(queues: Sequence[str], sleep: timedelta, *rest: Any) -> Any:
-            if not sleep:  # each look ends with a question whose answer can be relied on
-                self.looks.append([*queues])
-            return next_due(queues, sleep, *rest)
+        def look(queues: Sequence[str], *rest: Any, **more: Any) -> Any:
+            self.looks.append([*queues])
+            return next_due(queues, *rest, **more)
 
         def sleep(wakeup: Any, seconds: float) -> bool:
             self.sleeps.append(seconds)
@@ -61,7 +64,8 @@ class Asleep:
 
         monkeypatch.setattr(db.store.messages, "next_due", look)
         monkeypatch.setattr(driver_sleep.Wakeup, "wait", sleep)
-        monkeypatch.setattr(driver_sleep, "monotonic", lambda: sum(self.sleeps))
+        for module in (driver_sleep, runner):
+            monkeypatch.setattr(module, "monotonic", lambda: sum(self.sleeps))
         monkeypatch.setattr(Job, "look_for_unknown", lambda *job, **now: None)
         self.stop = stop
 
@@ -76,6 +80,18 @@ def test_an_idle_driver_asks_about_all_stations_at_once_as_rarely_as_an_idle_wor
     assert max(asleep.sleeps) <= driver_sleep.SHORT_SLEEP, "a stop is seen meanwhile"
     growing, poll = 14, 5.0
     assert len(asleep.looks) <= growing + sum(asleep.sleeps) / (poll * 0.75)
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_an_idle_driver_of_three_stations_sends_fewer_than_three_statements_a_second(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with counting(place.url) as proxy, duerow.connect(proxy.url, **place.settings) as db:
+        asleep = Asleep(db, monkeypatch, stop_at=400)
+        driver_of(db).run(None, asleep.stop)
+        looks, presented = len(asleep.looks), sum(asleep.sleeps) / PRESENT
+        assert proxy.statements <= (1 + 2 * len(STATIONS)) * looks + 3 * (presented + 1) + CONNECTING
+        assert proxy.statements / sum(asleep.sleeps) < 3
 
 
 def test_a_driver_that_waits_for_a_delayed_message_sleeps_until_it_is_due(monkeypatch: pytest.MonkeyPatch) -> None:

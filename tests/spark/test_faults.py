@@ -255,11 +255,11 @@ def test_what_another_runner_moves_back_while_the_driver_looks_is_seen_before_th
         assert others is not None
         idle, moved = db.store.messages.next_due, []
 
-        def looked_at(queues: Sequence[str], until: timedelta, kinds: Any = None) -> Any:
+        def looked_at(queues: Sequence[str], until: timedelta, kinds: Any = None, relied_on: bool = False) -> Any:
             if queues == ["b"] and not moved:  # "a" was looked at, and was empty
                 moved.append(True)
                 db.queue("b").move(others, "a", delay=minutes(1))
-            return idle(queues, until, kinds)
+            return idle(queues, until, kinds, relied_on)
 
         db.store.messages.next_due = looked_at  # type: ignore[method-assign]
         driver = Runner(Pipeline("p", stations), None, db, Access("r", "memory://", {}), 10, 1)  # type: ignore[arg-type]

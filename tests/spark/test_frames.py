@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -244,3 +245,46 @@ def test_a_result_that_makes_no_sense_of_some_messages_fails_these_alone_with_th
         assert reason.format(dead.id) in str(dead.last_error)
         assert sorted(m.payload["n"] for m in db.queue("b").find()) == [1], queue
         db.queue("b").purge("b")
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_functions_of_arrow_batches_and_tables_return_text_as_polars_has_it(
+    session: SparkSession, place: Place, db: duerow.Database
+) -> None:
+    """Polars itself is too large to install for this."""
+
+    def taxed(sales: DataFrame) -> DataFrame:
+        def each(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            for batch in batches:
+                shop, tax = (
+                    batch["shop"].cast(pa.large_string()),
+                    pa.array([n // 4 for n in batch["cents"].to_pylist()]),
+                )
+                yield from pa.table({"_id": batch["_id"], "shop": shop, "tax": tax}).to_batches()
+
+        return sales.mapInArrow(each, "_id long, shop string, tax long")
+
+    def highest(sales: DataFrame) -> DataFrame:
+        def of_shop(table: Any) -> Any:
+            import pyarrow as pa
+
+            top = table.sort_by([("tax", "descending")]).slice(0, 1).select(["shop", "tax"])
+            large = top.cast(pa.schema([("shop", pa.large_string()), ("tax", pa.int64())]))
+            return large.cast(pa.schema([("shop", pa.string()), ("tax", pa.int64())]))
+
+        return sales.groupBy("shop").applyInArrow(of_shop, "shop string, tax long")
+
+    sales = [("split", 1000), ("split", 400), ("zadar", 500)]
+    db.queue("sold").push_many([Draft({"shop": shop, "cents": cents}) for shop, cents in sales])
+    stations = [
+        Frame("sold", taxed, "taxed", rowwise=True, schema="shop string, cents long"),
+        Frame("taxed", highest, "highest", schema="shop string, tax long"),
+    ]
+    spark.run(Pipeline("p", stations, outputs=["highest"]), place.url, session, **place.settings)
+    assert sorted((m.payload["shop"], m.payload["tax"]) for m in db.queue("highest").find()) == [
+        ("split", 250),
+        ("zadar", 125),
+    ]
+    assert db.queues() == ["highest"]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 import duerow
 from duerow import Draft, Frame, Pipeline, spark
 from duerow.retry import bury
+from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
+from tests.spark.finished import finish
+from tests.spark.test_source import options_of
 from tests.spark.test_source_streams import run, stream
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -85,3 +90,40 @@ def test_in_a_frame_station_state_begins_empty_with_each_batch(
         spark.run(pipeline, place.url, session, **place.settings)
     assert db.queue("a").find() == []
     assert [m.payload["seen"] for m in db.queue("b").find()] == [1, 1]
+
+
+@pytest.mark.soak  # the page's example runs without a death in the quick tests
+@pytest.mark.parametrize("event", ["created_at", "first_due_at"])
+def test_a_window_closed_by_a_watermark_is_counted_once_though_its_query_dies_before_its_messages_are_ended(
+    session: SparkSession, place: Place, tmp_path: Path, event: str
+) -> None:
+    begin = datetime.now(UTC).replace(minute=0) - timedelta(days=1)
+    clock = MovableClock(begin)
+    with duerow.connect(place.url, clock=clock, **place.settings) as db:
+        for minute in (0, 15, 75, 180):
+            at = begin + timedelta(minutes=minute)
+            clock.set(at if event == "created_at" else begin)
+            db.queue("orders").push("call", due=at)
+        db.queue("counted", remember_keys=timedelta(days=9)).declare()
+    options = options_of(place)
+    held = F.collect_set(F.struct("id", "token")).alias("held")
+    windows = stream(session, place).withWatermark(event, "10 minutes").groupBy(F.window(event, "1 hour")).agg(held)
+    deaths = [True]
+
+    def close(closed: DataFrame, number: int) -> None:
+        counts = closed.selectExpr("string(window.start) AS key", "string(size(held)) AS payload")
+        counts.write.format("duerow").options(**options, queue="counted").mode("append").save()
+        if deaths and closed.count():
+            raise RuntimeError(f"killed {deaths.pop()}")
+        ended = closed.selectExpr("inline(held)").write.format("duerow").options(**options, queue="orders")
+        ended.option("done", "true").mode("append").save()
+
+    query = windows.writeStream.outputMode("append").foreachBatch(close).trigger(availableNow=True)
+    query = query.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    with pytest.raises(StreamingQueryException, match="killed"):
+        finish(query)
+    with duerow.connect(place.url, **place.settings) as db:
+        assert (db.queue("counted").count(), db.queue("orders").count()) == (2, 4)
+        finish(query)
+        assert sorted(m.payload for m in db.queue("counted").find()) == [1, 2]
+        assert db.queue("orders").count() == 1, "its window is open"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -17,11 +18,12 @@ from duerow import Bury, Commit, LeaseLost, Pipeline, TableSink, TableSource
 from duerow.errors import ConfigurationError, InvalidOutcome, NotSupported
 from duerow.reservation import BareReservation
 from duerow.spark import table_files
-from duerow.spark.tables import compaction, database
+from duerow.spark.tables import compaction, database, lakes
 from duerow.spark.tables.delivery import Deliverer, deliverer
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.job import check_package
 from duerow.spark.tables.manifest import FILES, DataFile, Manifest, TableEntry
+from duerow.spark.tables.partitions import folder_name
 from duerow.spark.tables.portions import Portions
 from duerow.spark.tables.source import key_of
 from duerow.spark.tables.write import RowChunk
@@ -52,12 +54,14 @@ def delivering(sink: TableSink) -> Deliverer:
     return deliverer(sink.consumers[1])  # type: ignore[arg-type]  # it is the second one
 
 
-def batch(sink: TableSink, name: str, numbers: list[int], column: str = "n") -> TableEntry:
+def batch(
+    sink: TableSink, name: str, numbers: list[int], column: str = "n", partition: dict[str, str | None] | None = None
+) -> TableEntry:
     """Write what tasks write for a batch; return its entry."""
-    file = f"{FILES}/{name}.parquet"
+    file = f"{FILES}/{folder_name(partition or {})}{name}.parquet"
     with Folder(str(sink.path)).writing(file) as stream:
         parquet.write_table(pa.table({column: pa.array(numbers, pa.int64())}), stream)
-    return TableEntry(name, [DataFile(file, len(numbers), Folder(str(sink.path)).size(file))])
+    return TableEntry(name, [DataFile(file, len(numbers), Folder(str(sink.path)).size(file), partition or {})])
 
 
 def push(db: duerow.Database, sink: TableSink, payload: Any) -> None:
@@ -165,6 +169,20 @@ def test_files_with_other_columns_are_merged_among_themselves_and_merged_files_s
         push(db, lake, batch(lake, f"b{number}", [number]))
     work_off(db, station)
     assert not {"b0.parquet", "b2.parquet"} & {one.base_name for one in folder.listed(FILES)}
+
+
+def test_a_compaction_merges_the_files_of_each_partition_among_themselves(db: duerow.Database, lake: TableSink) -> None:
+    station = delivering(lake)
+    for number in range(6):
+        push(db, lake, batch(lake, f"b{number}", [number], partition={"day": "ab"[number % 2]}))
+    work_off(db, station)
+    files = Manifest(Folder(str(lake.path))).files()
+    assert rows(lake) == [*range(6)]
+    assert len(files) < 6
+    for file in files:
+        assert f"/day={file.partition['day']}/" in file.path
+        there = parquet.read_table(Folder(str(lake.path)).url(file.path), partitioning=None)["n"].to_pylist()
+        assert {"ab"[n % 2] for n in there} == {file.partition["day"]}
 
 
 def test_of_two_stations_that_merge_the_same_batches_only_the_first_one_counts(tmp_path: Path) -> None:
@@ -377,6 +395,10 @@ ARGUMENTS: list[tuple[type[Any], dict[str, Any], str]] = [
     (TableSink, {"format": "parquet", "path": "p", "url": "u"}, "has no use for url="),
     (TableSink, {"format": "delta", "path": "p", "compact": 2}, "has no use for compact="),
     (TableSink, {"format": "parquet", "path": "p", "compact": 1}, "compact is 1"),
+    (TableSink, {"format": "jdbc", "url": "u", "table": "t", "partition_by": ["a"]}, "has no use for partition_by="),
+    (TableSink, {"format": "delta", "path": "p", "partition_by": "day"}, "partition_by is 'day'; list columns"),
+    (TableSink, {"format": "parquet", "path": "p", "partition_by": ["a", "a"]}, "partition_by names 'a' twice"),
+    (TableSink, {"format": "parquet", "path": "p", "partition_by": ["_key"]}, "'_key', which does not reach the table"),
     (TableSource, {"to": "b", "format": "delta"}, "format is 'delta'"),
     (TableSource, {"to": "b", "format": "jdbc", "url": "u"}, "needs table= and column="),
     (TableSource, {"to": "b", "format": "csv", "path": "p", "rows": 0}, "rows is 0"),
@@ -400,6 +422,25 @@ def test_a_missing_package_is_named_before_anything_is_reserved(
     given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
     with pytest.raises(ConfigurationError, match=f"pip install {package}"):
         check_package(TableSink("a", format=format, **given))
+
+
+@pytest.mark.parametrize("format", ["delta", "iceberg"])
+def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserved(
+    format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With stand-ins for the packages, which are not installed here."""
+    table = SimpleNamespace(metadata=lambda: SimpleNamespace(partition_columns=["shop"]))
+    delta = SimpleNamespace(DeltaTable=lambda path, storage_options: table)
+    delta.DeltaTable.is_deltatable = lambda path, options: True
+    fields = [SimpleNamespace(source_id=1, transform="identity")]
+    names = SimpleNamespace(find_column_name=lambda id: "shop")
+    monkeypatch.setattr(lakes, "import_module", {"deltalake": delta}.get)
+    iceberg = SimpleNamespace(spec=lambda: SimpleNamespace(fields=fields), schema=lambda: names)
+    monkeypatch.setattr(lakes, "_iceberg", lambda sink: iceberg)
+    given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
+    lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["shop"], **given))
+    with pytest.raises(ConfigurationError, match="is divided by the columns 'shop'; partition_by names 'day'"):
+        lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["day"], **given))
 
 
 def test_plain_workers_refuse_table_stations(db: duerow.Database, lake: TableSink) -> None:

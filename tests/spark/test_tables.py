@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pyspark.sql import functions as F
 
 import duerow
 from duerow import Draft, Pipeline, TableSink, TableSource, spark
-from duerow.errors import StationFailed
+from duerow.errors import ConfigurationError, StationFailed
 from duerow.spark.frames import FrameJob
 from duerow.spark.tables.job import TableJob
 from duerow.testing.clock import seconds
@@ -56,6 +57,49 @@ def test_small_files_are_merged_and_each_row_is_still_there_once(
         assert numbers(session, tmp_path) == list(range(start + 10))
     assert len(spark.table_files(tmp_path / "lake")) <= 4
     assert db.queues() == []
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+def test_a_table_that_columns_divide_keeps_their_values_and_types_and_spark_reads_only_the_folders_it_needs(
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
+) -> None:
+    terms: dict[str, Any] = {"compact": 2, "retry": duerow.limited(1, duerow.fixed(seconds(0)))}
+    days, shops = ("2026-11-25", "2026-11-26", "2026-11-26"), ("007", "a/b=c: d%", None, "")
+    pushed = [(4 * n + m, shop, day) for n, day in enumerate(days) for m, shop in enumerate(shops)]
+    db.queue("lake").push_many([Draft({"n": n, "shop": shop, "day": day}) for n, shop, day in pushed])
+    run(
+        sink(tmp_path, batch=4, schema="n long, shop string, day date", partition_by=["day", "shop"], **terms),
+        place,
+        session,
+    )
+
+    table = spark.read_table(session, tmp_path / "lake")
+    expected = [(n, shop, date.fromisoformat(day)) for n, shop, day in pushed if shop != ""]
+    assert sorted(map(tuple, table.collect())) == expected
+    plan = table.where("day = '2026-11-26' AND shop = '007'")._jdf.queryExecution().toString()
+    assert "PartitionFilters: [isnotnull(day" in plan
+    inside = [file.rpartition("/")[0].partition("/_duerow/files/")[2] for file in spark.table_files(tmp_path / "lake")]
+    names = ("shop=007", "shop=a%2Fb%3Dc%3A d%25", "shop=__HIVE_DEFAULT_PARTITION__")
+    assert sorted(inside) == sorted(f"day={day}/{name}" for day in {*days} for name in names), "small files are merged"
+    dead = db.queue("lake").find()
+    assert [m.payload["n"] for m in dead] == [3, 7, 11]
+    assert "the column 'shop' is '', which readers of a partitioned table take for null" in str(dead[0].last_error)
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("changed", [False, True])
+def test_columns_that_cannot_divide_a_table_are_refused_before_anything_is_settled(
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, changed: bool
+) -> None:
+    db.queue("lake").push({"n": 1, "name": "a"})
+    function = {"function": lambda frame: frame.withColumn("x", F.lit(1.5))} if changed else {}
+    name, why = (
+        ("x", "'x' of type double; a table is divided by text") if changed else ("day", "the table has 'n', 'name'")
+    )
+    with pytest.raises(ConfigurationError, match=why):
+        run(sink(tmp_path, partition_by=[name], **function), place, session)
+    (message,) = db.queue("lake").find()
+    assert (message.attempts, message.status) == (0, "new")
 
 
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
@@ -171,8 +215,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("by", [[], ["name"]], ids=["whole", "partitioned"])
 def test_tables_whose_tasks_are_killed_anywhere_have_each_row_once(
-    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path
+    session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, by: list[str]
 ) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
@@ -180,11 +225,11 @@ def test_tables_whose_tasks_are_killed_anywhere_have_each_row_once(
     folder.mkdir()
     kills = RandomKills(str(folder), seed, most=2, chance=0.15)
     given = {"format": "parquet", "path": tmp_path / "lake", "schema": SCHEMA, "batch": 50, "compact": 3}
-    terms: dict[str, Any] = {"lease": seconds(2), "retry": duerow.fixed(seconds(0)), "kills": kills}
+    terms: dict[str, Any] = {"lease": seconds(2), "retry": duerow.fixed(seconds(0)), "kills": kills, "partition_by": by}
     station = DyingTableSink("lake", **given, **terms)
     pushed = 0
     while kills.where().total() < 4:  # chance may spare a round
-        db.queue("lake").push_many([Draft({"n": n, "name": str(n)}) for n in range(pushed, pushed + 200)])
+        db.queue("lake").push_many([Draft({"n": n, "name": str(n % 3)}) for n in range(pushed, pushed + 200)])
         pushed += 200
         while db.queues():
             with suppress(StationFailed):  # a task may be killed as often as Spark tries it

@@ -19,7 +19,7 @@ import msgspec
 from duerow.errors import ConfigurationError, shown
 from duerow.message import Message, check_span
 from duerow.payload.encoding import BATCHES
-from duerow.pipeline.frame import Frame
+from duerow.pipeline.frame import RESERVED, Frame
 from duerow.pipeline.graph import Node
 from duerow.pipeline.stations import SHORTEST, OneWay, Station, StationFunction, check_name
 from duerow.retry import exponential
@@ -44,9 +44,9 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "jdbc": ("url", "table"),
 }
 _ALSO: Final[Mapping[str, tuple[str, ...]]] = {
-    "parquet": ("compact",),
-    "delta": ("options",),
-    "iceberg": ("options",),
+    "parquet": ("compact", "partition_by"),
+    "delta": ("options", "partition_by"),
+    "iceberg": ("options", "partition_by"),
     "jdbc": (),
 }
 _READ: Final[Mapping[str, tuple[str, ...]]] = {
@@ -82,6 +82,8 @@ class TableSink(Frame):
         table: the table, for "jdbc" and "iceberg"; with its schema or namespace if it has one.
         options: for "delta" how to reach the storage, for "iceberg" the catalog, as those packages name it.
         compact: for "parquet", after how many batches small files are merged into larger ones; default: never.
+        partition_by: for files, the columns whose values divide the table into folders, the outermost first. They hold
+            text, integers, booleans or dates. An Iceberg table must be divided by them already.
         schema: see Frame.
         batch: see Frame.
         lease: see Frame.
@@ -107,6 +109,7 @@ class TableSink(Frame):
     table: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     compact: int | None = None
+    partition_by: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,6 +121,7 @@ class TableSink(Frame):
             raise ConfigurationError(f"{self}: compact is {shown(self.compact)}; it is a number of batches, at least 2")
         object.__setattr__(self, "path", absolute(self.path))
         object.__setattr__(self, "options", dict(self.options))
+        object.__setattr__(self, "partition_by", _checked_partitions(self))
 
     def __str__(self) -> str:
         return f"table {self.name!r}"
@@ -146,6 +150,7 @@ class TableSink(Frame):
     def node(self) -> Node:
         """Return the station as it appears in a drawing."""
         into = " ".join(str(one) for one in (self.format, self.table or without_user(self.path or "")) if one)
+        into += f" by {' and '.join(self.partition_by)}" if self.partition_by else ""
         return msgspec.structs.replace(super().node(), kind="table", note=f"{into}, batches of {self.batch}")
 
 
@@ -256,7 +261,18 @@ def _check_given(station: Station, needed: Mapping[str, tuple[str, ...]], also: 
         raise ConfigurationError(f"{station}: format={of!r} has no use for {' and '.join(f'{name}=' for name in odd)}")
 
 
-_TAKEN: Final = frozenset({"path", "url", "table", "column", "options", "compact"})
+_TAKEN: Final = frozenset({"path", "url", "table", "column", "options", "compact", "partition_by"})
+
+
+def _checked_partitions(sink: TableSink) -> tuple[str, ...]:
+    given: object = sink.partition_by
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        raise ConfigurationError(f"{sink}: partition_by is {shown(given)}; list columns, such as partition_by=['day']")
+    if twice := sorted({name for name in given if given.count(name) > 1}):
+        raise ConfigurationError(f"{sink}: partition_by names {shown(twice[0])} twice")
+    if hidden := sorted(RESERVED.intersection(given)):
+        raise ConfigurationError(f"{sink}: partition_by names {shown(hidden[0])}, which does not reach the table")
+    return tuple(given)
 
 
 def without_user(path: str | Path) -> str:

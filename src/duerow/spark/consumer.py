@@ -13,7 +13,7 @@ import msgspec
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.payload.encoding import is_quiet
 from duerow.pipeline import Station
-from duerow.plan import Plan, run
+from duerow.plan import run
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
 from duerow.store import Refused
@@ -112,17 +112,10 @@ def due_in(database: Database, queues: Sequence[str], only: OnlyKinds, sleep: ti
     """Return how long until some queues have something due: in those of `only`, of these kinds.
 
     Pushes into them wake whoever asks, for as long as `sleep` says; see `MessageStore.next_due`. The answer can be
-    relied on even so: a driver claims nothing, and it is claims that find what was pushed earlier than the last look
-    and committed later.
+    relied on even so: a driver claims nothing, and it is claims that find what was pushed before the last look and
+    committed after it.
     """
-    messages = database.store.messages
-
-    def look() -> Plan[timedelta | None]:
-        if sleep:
-            yield from messages.next_due(queues, sleep, only)
-        return (yield from messages.next_due(queues, _NOW, only))
-
-    return database.run(look)
+    return database.run(lambda: database.store.messages.next_due(queues, sleep, only, relied_on=True))
 
 
 def is_due(wait: timedelta | None) -> bool:

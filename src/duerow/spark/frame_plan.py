@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from duerow.errors import ConfigurationError
-from duerow.pipeline import Frame, Pipeline
+from duerow.pipeline import Frame, Pipeline, TableSink
 from duerow.spark import read
 from duerow.spark.frame_columns import check_columns, check_times
 from duerow.spark.frames import BatchFailed, called, expected_of
@@ -14,6 +14,7 @@ from duerow.spark.observed import with_observed
 from duerow.spark.payload_columns import payload_columns, payload_text, with_columns
 from duerow.spark.schema import check_fits, frame_schema
 from duerow.spark.session import session
+from duerow.spark.tables.partitions import check_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +51,8 @@ def explain(pipeline: Pipeline, station: str, spark: SparkSession | None = None,
     if frame.observe is not None:
         result = with_observed(frame, result, "observed")
     check_columns(frame, result)
+    if isinstance(frame, TableSink):
+        check_partitions(frame, payload_columns(result.schema))
     if payload_columns(result.schema):
         _, written = payload_text(result)
         check_times(frame, spark, written)

@@ -250,10 +250,13 @@ class Runner:
         self._follow_limits()
         self._presented_at, store = monotonic(), self._database.store
         name = consumer_name(f"spark {page}" if (page := _page_of(self._spark)) else "spark")
+        stations: dict[Sequence[str], list[str]] = {}
+        for job in self._jobs:
+            stations.setdefault(job.queue.kinds, []).append(job.station.name)
         try:
-            for job in self._jobs:
-                about = (job.station.name,), job.queue.kinds, version("duerow")
-                self._database.run(partial(store.metadata.note_consumer, f"{name}/{job.station.name}", *about))
+            for kinds, names in stations.items():  # one entry for all stations that know the same kinds
+                about = names, kinds, version("duerow")
+                self._database.run(partial(store.metadata.note_consumer, f"{name}/{names[0]}", *about))
         except DuerowError as error:
             LOG.warning("%s: cannot record that it runs: %s", self._pipeline, error)
 

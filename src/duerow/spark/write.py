@@ -63,6 +63,20 @@ SCHEMA: Final = "written string"
 """The columns that a task returns to the driver."""
 
 
+class WrittenFile(msgspec.Struct, frozen=True):
+    """A file that a task has written for a table.
+
+    Attributes:
+        path: its name inside the table's folder.
+        rows: how many rows it has.
+        partition: the values of the columns that divide the table, as text.
+    """
+
+    path: str
+    rows: int
+    partition: dict[str, str | None]
+
+
 class Written(msgspec.Struct):
     """What a task reports.
 
@@ -73,6 +87,7 @@ class Written(msgspec.Struct):
         ids: the messages that its rows belong to, if the rows say so.
         failed: why messages failed, by id, if the rows say so.
         problem: why the batch as a whole fails; None if it does not.
+        files: what it wrote for a table of files.
     """
 
     tally: Tally = msgspec.field(default_factory=Tally)
@@ -81,6 +96,7 @@ class Written(msgspec.Struct):
     ids: list[int] = []
     failed: dict[int, str] = {}
     problem: str | None = None
+    files: list[WrittenFile] = []
 
 
 _encode: Final = msgspec.json.Encoder().encode

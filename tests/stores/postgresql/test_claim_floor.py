@@ -108,8 +108,11 @@ def test_a_message_that_another_transaction_holds_keeps_nobody_waiting_and_the_f
         assert queue.reserve_many(1)[0].message.payload == "held"
 
 
+@pytest.mark.parametrize("sleep", [timedelta(0), timedelta(seconds=5)])
 @pytest.mark.parametrize("priority", [0, 5])
-def test_who_relies_on_a_queue_being_idle_is_told_of_what_was_committed_late(place: Place, priority: int) -> None:
+def test_who_relies_on_a_queue_being_idle_is_told_of_what_was_committed_late(
+    place: Place, priority: int, sleep: timedelta
+) -> None:
     with (
         duerow.connect(place.url, **place.settings) as looking,
         duerow.connect(place.url, **place.settings) as producing,
@@ -117,7 +120,7 @@ def test_who_relies_on_a_queue_being_idle_is_told_of_what_was_committed_late(pla
     ):
 
         def due_in() -> timedelta | None:
-            return looking.run(lambda: looking.store.messages.next_due(["mail"], timedelta(0)))
+            return looking.run(lambda: looking.store.messages.next_due(["mail"], sleep, relied_on=True))
 
         producing.queue("mail").push("late", priority=priority, within=connection)
         assert due_in() is None

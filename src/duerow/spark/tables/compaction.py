@@ -16,6 +16,7 @@ from typing import Final
 
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.manifest import FILES, DataFile, Gone, Manifest, TableEntry
+from duerow.spark.tables.partitions import folder_name
 
 LARGE: Final = 128 << 20
 """The bytes of a file that is not merged any more."""
@@ -45,21 +46,25 @@ def compacted(folder: Folder) -> TableEntry | None:
 
 
 def _merge(folder: Folder, small: Sequence[DataFile], name: str) -> tuple[list[DataFile], list[DataFile]]:
-    """Write files that hold the rows of small ones, each of files with the same columns; return also what is left."""
+    """Write files that hold the rows of small ones, each of files that are alike; return also what is left.
+
+    Alike are files of one partition that have the same columns.
+    """
     from pyarrow import parquet
 
-    alike: dict[str, list[DataFile]] = {}
+    alike: dict[tuple[str, str], list[DataFile]] = {}
     for file in small:
         with folder.files.open_input_file(folder.inside(file.path)) as opened:
-            alike.setdefault(parquet.read_schema(opened).to_string(), []).append(file)
+            columns = parquet.read_schema(opened).to_string()
+        alike.setdefault((folder_name(file.partition), columns), []).append(file)
     merged: list[DataFile] = []
     left: list[DataFile] = []
-    for files in alike.values():
+    for (inside, _), files in alike.items():
         for group in _groups(files):
             if len(group) == 1:
                 left += group
             else:
-                merged.append(_written(folder, group, f"{FILES}/{name}-{len(merged)}.parquet"))
+                merged.append(_written(folder, group, f"{FILES}/{inside}{name}-{len(merged)}.parquet"))
     return merged, left
 
 
@@ -87,4 +92,4 @@ def _written(folder: Folder, group: Sequence[DataFile], path: str) -> DataFile:
                     rows += batch.num_rows
         if writer is not None:
             writer.close()
-    return DataFile(path, rows, folder.size(path))
+    return DataFile(path, rows, folder.size(path), group[0].partition)

@@ -102,7 +102,10 @@ class Folder:
         with self.files.open_output_stream(where) as stream:
             yield stream
         self._keep(where)
-        self._keep(os.path.dirname(where))
+        above = name.split("/")[:-1]
+        for depth in range(len(above), 0, -1):  # the names of folders that are new have to last as well
+            self._keep(self.inside("/".join(above[:depth])))
+        self._keep(self._root or "/")
 
     def _keep(self, where: str) -> None:
         """Have the machine keep a file, or the names in a folder, even if its power fails: turns end on this word."""

@@ -9,24 +9,25 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from duerow.errors import ConfigurationError
 from duerow.payload.encoding import Payloads
-from duerow.pipeline.table import TableSink
+from duerow.pipeline.table import TableSink, unchanged
 from duerow.queue.mapping import entry
 from duerow.spark.batch import Batch
 from duerow.spark.frame_columns import check_columns, check_times, unfit
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import SparkRun
-from duerow.spark.payload_columns import payload_columns
+from duerow.spark.payload_columns import PAYLOAD, payload_columns
 from duerow.spark.tables import database, lakes
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.manifest import FILES, DataFile, TableEntry
+from duerow.spark.tables.partitions import check_partitions
 from duerow.spark.tables.write import SPECIAL, TableWriteJob, write_table_task
-from duerow.spark.write import FrameWriteJob, WriteTask, Written
+from duerow.spark.write import FrameWriteJob, WriteTask, Written, WrittenFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,7 +44,18 @@ class TableJob(FrameJob):
     def __init__(self, run: SparkRun, station: TableSink) -> None:
         check_package(station)
         super().__init__(run, station)
+        if station.function is unchanged:  # of another one, the columns are known with the plan of the first batch
+            check_partitions(station, self._columns())
+        lakes.check_partitions_of_table(station)
         self._folder = None if station.format == "jdbc" else Folder(folder_of(station))
+
+    def _columns(self) -> Sequence[Any]:
+        """Return the columns that the function gets for the payloads."""
+        from pyspark.sql import types
+
+        if self._schema is None:
+            return [types.StructField(PAYLOAD, types.StringType())]
+        return payload_columns(self._schema)
 
     def _outgoing(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
@@ -55,6 +67,7 @@ class TableJob(FrameJob):
         check_columns(station, result)
         columns = payload_columns(result.schema)
         check_times(station, self._run.spark, result.schema)
+        check_partitions(station, columns)
         if station.format == "jdbc" and (strange := database.strange(station, [one.name for one in columns])):
             raise unfit(station, f"has the column {strange[0]!r}, which the table {station.table} has not")
         has = frozenset(SPECIAL).intersection(result.columns)
@@ -73,15 +86,13 @@ class TableJob(FrameJob):
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
         """End all turns of the batch, and push what is to be delivered, in one transaction."""
-        if self._folder is not None and (files := [one for one in written if one.entries]):
-            part = self._stage(name, self._entry(self._folder, files))
-            written = [part, *(msgspec.structs.replace(one, part="", entries=0) for one in written)]
+        if self._folder is not None and (files := [file for one in written for file in one.files]):
+            written = [self._stage(name, self._entry(self._folder, files)), *written]
         super()._publish(written, batch, name)
 
-    def _entry(self, folder: Folder, files: Sequence[Written]) -> TableEntry:
-        return TableEntry(
-            secrets.token_hex(8), [DataFile(one.part, one.entries, folder.size(one.part)) for one in files]
-        )
+    def _entry(self, folder: Folder, files: Sequence[WrittenFile]) -> TableEntry:
+        made = [DataFile(one.path, one.rows, folder.size(one.path), one.partition) for one in files]
+        return TableEntry(secrets.token_hex(8), made)
 
     def _stage(self, name: str, made: TableEntry) -> Written:
         """Stage the message of an entry; return its part, which is another one at each try."""

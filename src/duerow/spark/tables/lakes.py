@@ -6,11 +6,13 @@ Both formats are written by their own Python packages, which need no JVM: `delta
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from duerow.errors import ConfigurationError
 from duerow.pipeline.table import TableSink
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.manifest import TableEntry
@@ -33,20 +35,41 @@ def add_to_delta(sink: TableSink, made: TableEntry) -> None:
     deltalake: Any = import_module("deltalake")
     path, options, batch = str(sink.path), dict(sink.options), f"duerow-{made.name}"
     schema: Any = _schema(path, made)
+    by = [*sink.partition_by]
     if not deltalake.DeltaTable.is_deltatable(path, options):
-        deltalake.DeltaTable.create(path, schema, mode="ignore", storage_options=options)
+        deltalake.DeltaTable.create(path, schema, mode="ignore", storage_options=options, partition_by=by or None)
     table = deltalake.DeltaTable(path, storage_options=options)
     if table.transaction_version(batch) is not None:
         return
+    _check_same(sink, table.metadata().partition_columns)
     now = int(time.time() * 1000)
     added: list[Any] = [
         deltalake.transaction.AddAction(
-            one.path, one.size, {}, now, True, msgspec.json.encode({"numRecords": one.rows}).decode()
+            one.path, one.size, one.partition, now, True, msgspec.json.encode({"numRecords": one.rows}).decode()
         )
         for one in made.files
     ]
     commit = deltalake.CommitProperties(app_transactions=[deltalake.Transaction(batch, 1)])
-    table.create_write_transaction(added, "append", schema, commit_properties=commit)
+    table.create_write_transaction(added, "append", schema, partition_by=by or None, commit_properties=commit)
+
+
+def check_partitions_of_table(sink: TableSink) -> None:
+    """Raise ConfigurationError if a table is there that other columns divide than its station says."""
+    if sink.format == "delta":
+        deltalake: Any = import_module("deltalake")
+        path, options = str(sink.path), dict(sink.options)
+        if deltalake.DeltaTable.is_deltatable(path, options):
+            _check_same(sink, deltalake.DeltaTable(path, storage_options=options).metadata().partition_columns)
+    elif sink.format == "iceberg" and sink.partition_by:  # without it, pyiceberg finds out whether a file fits
+        table = _iceberg(sink)
+        named = [(table.schema().find_column_name(one.source_id), str(one.transform)) for one in table.spec().fields]
+        _check_same(sink, [name if how == "identity" else f"{how}({name})" for name, how in named])
+
+
+def _check_same(sink: TableSink, columns: Sequence[str]) -> None:
+    if sorted(columns) != sorted(sink.partition_by):
+        there, given = (", ".join(map(repr, one)) or "none" for one in (columns, sink.partition_by))
+        raise ConfigurationError(f"{sink}: the table is divided by the columns {there}; partition_by names {given}")
 
 
 def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:

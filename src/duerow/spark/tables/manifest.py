@@ -1,7 +1,7 @@
 """What a table of Parquet files consists of: a small file for each batch says which data files belong to it.
 
     <table>/_duerow/<batch>.json            an entry: the data files of a batch, and the entries that it replaces
-    <table>/_duerow/files/<batch>-….parquet the data files
+    <table>/_duerow/files/<batch>-….parquet the data files, in folders such as day=2026-11-26 if columns divide it
 
 An entry appears at once, so a reader sees all of a batch or nothing. Its content depends on its name alone, so writing
 it again changes nothing. A compaction is an entry that replaces others, whose names it keeps for ever: an entry that a
@@ -30,18 +30,20 @@ AT_ONCE: Final = 16
 """How many entries are read at the same time."""
 
 
-class DataFile(msgspec.Struct, frozen=True):
+class DataFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A data file.
 
     Attributes:
         path: its name inside the table's folder.
         rows: how many rows it has.
         size: its bytes.
+        partition: the values of the columns that divide the table, as text.
     """
 
     path: str
     rows: int
     size: int
+    partition: dict[str, str | None] = {}
 
 
 class Gone(msgspec.Struct, frozen=True):

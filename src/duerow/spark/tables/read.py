@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from duerow.pipeline.table import absolute
 from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import Manifest
+from duerow.spark.tables.manifest import FILES, DataFile, Manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 def read_table(spark: SparkSession, path: str | Path) -> DataFrame:
     """Return the rows that a `TableSink` with `format="parquet"` has written, as they are now.
 
+    If the station divides the table with `partition_by`, Spark reads only the folders that a condition on these columns
+    leaves.
+
     Args:
         spark: a session.
         path: the `path` of the station.
@@ -23,7 +26,15 @@ def read_table(spark: SparkSession, path: str | Path) -> DataFrame:
     Raises:
         ConfigurationError: no such station has written there.
     """
-    return spark.read.option("mergeSchema", "true").parquet(*table_files(path))
+    folder, files = _files(path)
+    paths = [folder.url(file.path) for file in files]
+    found = spark.read.option("mergeSchema", "true").parquet(*paths)
+    divided = {tuple(file.partition) for file in files}
+    if len(divided) > 1 or () in divided:  # Spark would take rows of other folders for none
+        return found
+    schema = found.schema  # by the files, since Spark would guess types from names of folders
+    by_folder = spark.read.schema(schema).option("basePath", folder.url(FILES)).parquet(*paths)
+    return by_folder.select(*(f"`{name.replace('`', '``')}`" for name in schema.names))
 
 
 def table_files(path: str | Path) -> list[str]:
@@ -37,5 +48,10 @@ def table_files(path: str | Path) -> list[str]:
     Raises:
         ConfigurationError: no such station has written there.
     """
+    folder, files = _files(path)
+    return [folder.url(file.path) for file in files]
+
+
+def _files(path: str | Path) -> tuple[Folder, list[DataFile]]:
     folder = Folder(absolute(path) or "")
-    return [folder.url(file.path) for file in Manifest(folder).files()]
+    return folder, Manifest(folder).files()

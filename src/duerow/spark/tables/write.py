@@ -23,9 +23,10 @@ from duerow.queue.mapping import entry
 from duerow.spark.consumer import TaskSettler
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.read import Desk
+from duerow.spark.tables import partitions
 from duerow.spark.tables.folder import Folder
 from duerow.spark.task import database_of
-from duerow.spark.write import ROWS_PER_TRANSACTION, FrameWriteJob, WriteTask, Written
+from duerow.spark.write import ROWS_PER_TRANSACTION, FrameWriteJob, WriteTask, Written, WrittenFile
 from duerow.store import Entry
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ ROWS_PER_CHUNK: Final = 1_000
 
 BYTES_PER_CHUNK: Final = 256 << 10
 """The most bytes of a chunk, unless a single row has more."""
+
+ROWS_PER_GROUP: Final = 10_000
+"""How many rows of one partition of the table a task gathers before it writes them."""
 
 SPECIAL: Final = ("_id", "_error")
 """The columns that tell about the rows and do not reach the table."""
@@ -156,34 +160,99 @@ class _NoMessage(Exception):
 
 
 class FileRows(TableRows):
-    """Writes the rows of a partition to a Parquet file; a partition without any has no file."""
+    """Writes the rows of a partition to Parquet files, one for each partition of the table that it has rows of."""
 
     def __init__(self, writing: TableWriteJob) -> None:
         super().__init__(writing)
         self._folder = Folder(writing.folder)
-        self._path = f"{writing.prefix}-{secrets.token_hex(4)}.parquet"
+        self._by = self._station.partition_by
+        self._files: dict[tuple[Any, ...], FileOfRows] = {}
         self._opened = ExitStack()
-        self._parquet: ParquetWriter | None = None
 
     def write(self, batches: Iterable[Any]) -> Written:
-        """Write the rows that have not failed; the file is closed at the end, and lasts."""
+        """Write the rows that have not failed; the files are closed at the end, and last."""
         with self._opened:
             return super().write(batches)
 
-    def _add(self, batch: RecordBatch, written: Written) -> None:
-        if not batch.num_rows:
-            return
-        batch = in_utc(batch)
-        if self._parquet is None:
-            from pyarrow import parquet
+    def _good(self, batch: RecordBatch, written: Written) -> RecordBatch:
+        """Return the rows without an `_error`; rows for which no folder can be named have one, too."""
+        reasons = partitions.refused(batch, self._by)
+        if why := next((one for one in reasons if one is not None), None):
+            if "_id" not in self._writing.has:
+                raise _NoMessage(f"{self._station}: {why}")
+            errors = [mine or its for mine, its in zip(batch.column("_error").to_pylist(), reasons, strict=True)]
+            batch = batch.set_column(batch.schema.get_field_index("_error"), "_error", _texts(errors))
+        return super()._good(batch, written)
 
-            stream = self._opened.enter_context(self._folder.writing(self._path))
-            self._parquet = self._opened.enter_context(parquet.ParquetWriter(stream, batch.schema))
-        self._parquet.write_batch(batch)
-        written.entries += batch.num_rows
+    def _add(self, batch: RecordBatch, written: Written) -> None:
+        if batch.num_rows:
+            for values, rows in partitions.divided(in_utc(batch), self._by) if self._by else [((), in_utc(batch))]:
+                self._file_of(values).add(rows)
+
+    def _file_of(self, values: tuple[Any, ...]) -> FileOfRows:
+        if values not in self._files:
+            partition = partitions.as_texts(self._by, values)
+            folder, _, name = self._writing.prefix.rpartition("/")
+            path = f"{folder and folder + '/'}{partitions.folder_name(partition)}{name}-{secrets.token_hex(4)}.parquet"
+            self._files[values] = FileOfRows(self._folder, path, partition, self._opened)
+        return self._files[values]
 
     def _close(self, written: Written) -> None:
-        written.part = self._path if written.entries else ""
+        written.files = [file.finish() for file in self._files.values()]
+
+
+class FileOfRows:
+    """A Parquet file that is being written.
+
+    In a table that is divided by columns, a task may have rows of many files. So a file is opened when there are
+    enough rows for it, or at the end, one after the other.
+
+    Args:
+        folder: the table's folder.
+        path: its name in there.
+        partition: the values of the columns that divide the table.
+        opened: closes it if the task fails.
+    """
+
+    def __init__(self, folder: Folder, path: str, partition: dict[str, str | None], opened: ExitStack) -> None:
+        self._folder, self._path, self._partition = folder, path, partition
+        self._opened = opened
+        self._waiting: list[RecordBatch] = []
+        self._rows = 0
+        self._parquet: ParquetWriter | None = None
+        self._open_here = ExitStack()
+
+    def add(self, rows: RecordBatch) -> None:
+        """Write rows, now or later."""
+        self._waiting.append(rows)
+        if not self._partition or sum(one.num_rows for one in self._waiting) >= ROWS_PER_GROUP:
+            self._write()
+
+    def finish(self) -> WrittenFile:
+        """Write what is left, and close the file; return what it is."""
+        self._write()
+        self._open_here.close()
+        return WrittenFile(self._path, self._rows, self._partition)
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        from pyarrow import Table, parquet
+
+        rows = Table.from_batches(self._waiting)
+        if self._parquet is None:
+            self._opened.push(self._open_here)
+            stream = self._open_here.enter_context(self._folder.writing(self._path))
+            self._parquet = self._open_here.enter_context(parquet.ParquetWriter(stream, rows.schema))
+        self._parquet.write_table(rows)
+        self._rows += rows.num_rows
+        self._waiting = []
+
+
+def _texts(values: Sequence[str | None]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.string())
 
 
 def in_utc(batch: RecordBatch) -> RecordBatch:

@@ -102,13 +102,17 @@ class MessageStore(Protocol):
         ...
 
     def next_due(
-        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+        self,
+        queues: Sequence[str],
+        until: timedelta,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        relied_on: bool = False,
     ) -> Plan[timedelta | None]:
         """Record that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
 
         Zero means that nobody sleeps and the caller relies on the answer: everything that is committed counts.
         Otherwise the answer may miss a message that was committed long after it was pushed, since a sleeping consumer
-        looks again.
+        claims, and its claims find it. One that claims nothing passes `relied_on`, and everything counts here too.
 
         Returns how long until their next message is due (zero or less: now), None if there is none. Leased messages
         count: they are due at the end of their lease. For a queue in `kinds`, only messages of those kinds count.

@@ -148,11 +148,19 @@ class HttpMessages(_Part):
                 return found
 
     def next_due(
-        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+        self,
+        queues: Sequence[str],
+        until: timedelta,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        relied_on: bool = False,
     ) -> Plan[timedelta | None]:
         """Return how long until the next message is due."""
         known = None if kinds is None else {queue: [*names] for queue, names in kinds.items()}
-        return self._ask("messages.next_due", calls.NextDueCall([*queues], until, known))
+        if relied_on and until:  # in two requests, which servers of all versions know
+            yield from self._ask("messages.next_due", calls.NextDueCall([*queues], until, known))
+            until = timedelta(0)
+        wait: timedelta | None = yield from self._ask("messages.next_due", calls.NextDueCall([*queues], until, known))
+        return wait
 
 
 class HttpOperations(_Part):

@@ -118,6 +118,19 @@ def test_the_time_until_the_next_message_is_due_is_known(db: Database, queue: Qu
     assert next_due() == minutes(-1)
 
 
+def test_who_sleeps_and_relies_on_the_answer_learns_when_the_next_message_is_due(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
+    def next_due() -> object:
+        return db.run(lambda: db.store.messages.next_due(["mail"], seconds(5), relied_on=True))
+
+    assert next_due() is None
+    queue.push("later", delay=hours(1))
+    assert next_due() == hours(1)
+    clock.advance(hours(2))
+    assert next_due() == hours(-1)
+
+
 def test_the_time_until_the_next_message_is_known_though_the_clock_was_set_back(
     db: Database, queue: Queue, clock: MovableClock
 ) -> None:

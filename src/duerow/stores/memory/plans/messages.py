@@ -110,7 +110,11 @@ class MemoryMessages:
         return alone(partial(steps.find, query=query))
 
     def next_due(
-        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+        self,
+        queues: Sequence[str],
+        until: timedelta,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        relied_on: bool = False,
     ) -> Plan[timedelta | None]:
         """Return how long until the next message is due; listeners hear of every push, so nothing is recorded."""
         return alone(partial(steps.next_due, queues=queues, kinds=kinds or {}))

@@ -278,7 +278,11 @@ class MongoRead(MongoPlans):
         return kinds
 
     def next_due(
-        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+        self,
+        queues: Sequence[str],
+        until: timedelta,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        relied_on: bool = False,
     ) -> Plan[timedelta | None]:
         """Return how long until the next message is due, without recording who sleeps; see MessageStore.next_due."""
         now = yield from self.context.now()

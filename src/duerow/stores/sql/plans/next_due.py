@@ -29,7 +29,11 @@ class NextDuePlans(Plans):
         self._priorities = priorities
 
     def next_due(
-        self, queues: Sequence[str], until: timedelta, kinds: Mapping[str, Collection[str]] | None = None
+        self,
+        queues: Sequence[str],
+        until: timedelta,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        relied_on: bool = False,
     ) -> Plan[timedelta | None]:
         """Note that a consumer sleeps, and tell until when it may; see MessageStore.next_due."""
         context = self.context
@@ -42,7 +46,7 @@ class NextDuePlans(Plans):
             )
         waits: list[timedelta] = []
         read: Callable[[Any], Any] = dialect.read_moment
-        relied_on = not until  # nobody sleeps, so nobody will look again: then no row may be passed over
+        relied_on = relied_on or not until  # no claim will find what this look passes over
         for name in queues:
             if relied_on or context.priorities.stale(name):
                 yield from self._priorities.look(name)
