@@ -1,5 +1,6 @@
 """How a turn ends is decided in one place, from what the handler returned or raised."""
 
+import pickle
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -113,8 +114,23 @@ def test_retry_counts_towards_the_limit_unless_it_says_otherwise():
 
 @pytest.mark.parametrize("after", [-MINUTE, 60, None])
 def test_retry_takes_only_a_span(after):
-    with pytest.raises(InvalidMessage, match="after"):
+    with pytest.raises(InvalidMessage, match="^after "):
         Retry(after=after)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_retry_that_comes_from_another_process_says_the_same(counts):
+    sent = Retry(MINUTE, counts)
+    again = pickle.loads(pickle.dumps(sent))
+    assert (again.after, again.counts, again.args) == (MINUTE, counts, (MINUTE, counts))
+    assert str(again) == str(sent) == "the handler asked for a retry after 0:01:00"
+
+
+def test_a_bury_that_comes_from_another_process_says_the_same():
+    sent = Bury("no use", (Draft("tell them", queue="mail"),))
+    again = pickle.loads(pickle.dumps(sent))
+    assert (again.reason, again.then) == ("no use", sent.then)
+    assert str(again) == "no use"
 
 
 def test_bury_may_be_raised_or_returned():
