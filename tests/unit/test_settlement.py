@@ -1,13 +1,14 @@
 """How a turn ends is decided in one place, from what the handler returned or raised."""
 
 import pickle
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from duerow import Bury, Commit, Draft, Failure, Message, Move, Release, Retry, Rollback, fixed, limited
-from duerow.errors import InvalidMessage, InvalidOutcome
-from duerow.settlement import MAX_FAILURE, MAX_TRACEBACK, decide, failure, merged
+from duerow.errors import CodecError, InvalidMessage, InvalidOutcome
+from duerow.settlement import MAX_FAILURE, MAX_TRACEBACK, decide, failure, merged, outline
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -114,7 +115,7 @@ def test_retry_counts_towards_the_limit_unless_it_says_otherwise():
 
 @pytest.mark.parametrize("after", [-MINUTE, 60, None])
 def test_retry_takes_only_a_span(after):
-    with pytest.raises(InvalidMessage, match="^after "):
+    with pytest.raises(InvalidMessage, match=r"^after "):
         Retry(after=after)
 
 
@@ -147,12 +148,25 @@ def test_a_list_of_moves_makes_a_new_message_in_each_queue_and_ends_this_one():
     assert ended == Commit(then=(first, second))
 
 
+def test_each_move_of_a_list_sets_the_key_the_group_the_priority_and_the_due_time_of_its_message():
+    ended = decide(message(), [Move("a", key="m-2", group="ann", priority=3, due=AT), Move("b", delay=MINUTE)], POLICY)
+    headers = {"a": 1, "b": 2, "parent": 7}
+    first = Draft({"n": 1}, "m-2", AT, None, headers, "a", "ann", 3)
+    assert ended == Commit(then=(first, Draft({"n": 1}, None, None, MINUTE, headers, "b", None, 0)))
+
+
+def test_a_move_of_a_list_that_says_nothing_keeps_the_group_and_the_priority_but_no_key():
+    one = message(group="bob", priority=-2)
+    ended = decide(one, [Move("a"), Move("b", key=None, group=None, priority=0)], POLICY)
+    assert [(draft.key, draft.group, draft.priority) for draft in ended.then] == [(None, "bob", -2), (None, None, 0)]
+
+
 def test_a_list_that_mixes_moves_with_other_things_is_a_failed_attempt():
     ended = decide(message(), [Move("a"), "b"], POLICY)
     assert isinstance(ended, Rollback)
     assert isinstance(ended.error, InvalidOutcome)
     assert "message 7" in str(ended.error)
-    assert "'b'" in str(ended.error)
+    assert str(ended.error) == "message 7: a list of Moves has 'b' in it; return Moves alone"
 
 
 def test_a_failure_names_the_whole_chain_of_causes_and_the_end_of_its_traceback():
@@ -213,6 +227,58 @@ def test_a_failure_is_bounded():
 )
 def test_whatever_says_why_becomes_a_failure(error, kept):
     assert failure(error) == kept
+
+
+def raised(error, cause=None):
+    """An error that was raised here, in a function that another one calls."""
+
+    def send():
+        raise error from cause
+
+    try:
+        send()
+    except type(error) as caught:
+        return caught
+
+
+HERE = r" in send \(test_settlement\.py:\d+\)"
+
+
+@pytest.mark.parametrize(
+    ("error", "type", "message"),
+    [
+        ("card 4711", "Error", "Error"),
+        (Failure("Busy", "card 4711"), "Busy", "Busy"),
+        (ValueError("card 4711"), "ValueError", "ValueError"),
+        (raised(ValueError("card 4711")), "ValueError", f"ValueError{HERE}"),
+        (raised(ValueError("card 4711"), KeyError("4711")), "ValueError", f"ValueError <- KeyError{HERE}"),
+        (Bury("card 4711"), "Bury", "Bury"),
+        (raised(Bury("card 4711")), "Bury", f"Bury{HERE}"),
+        (Bury(Failure("Busy", "card 4711")), "Busy", "Busy"),
+        (Bury(ValueError("card 4711")), "ValueError", "ValueError"),
+        (CodecError("card 4711"), "CodecError", "CodecError"),
+        (CodecError("no key of this name", quotes=False), "CodecError", "CodecError: no key of this name"),
+    ],
+    ids=repr,
+)
+def test_what_an_encrypted_queue_keeps_of_an_error_names_its_types_and_its_place_and_quotes_nothing(
+    error, type, message
+):
+    kept = outline(error)
+    assert kept.type == type
+    assert re.fullmatch(message, kept.message)
+    assert kept.traceback is None
+
+
+def test_no_error_is_kept_as_none():
+    assert outline(None) is None
+
+
+@pytest.mark.parametrize("told", [failure, outline])
+def test_an_error_that_another_process_has_described_is_kept_as_it_was_described(told):
+    error = ValueError("here")
+    error.duerow_failure = Failure("KeyError", "KeyError", "there")
+    assert (told(error).type, told(error).message) == ("KeyError", "KeyError")
 
 
 def test_merged_headers_lose_those_set_to_none():
