@@ -2,13 +2,14 @@
 
 import pickle
 import re
+import traceback
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from duerow import Bury, Commit, Draft, Failure, Message, Move, Release, Retry, Rollback, fixed, limited
-from duerow.errors import CodecError, InvalidMessage, InvalidOutcome
-from duerow.settlement import MAX_FAILURE, MAX_TRACEBACK, decide, failure, merged, outline
+from duerow.errors import CodecError, ConfigurationError, InvalidMessage, InvalidOutcome
+from duerow.settlement import MAX_FAILURE, MAX_TRACEBACK, decide, failure, merged, mistake, outline
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -102,6 +103,34 @@ def test_a_policy_that_gives_a_negative_delay_means_at_once():
     assert decide(message(), ValueError(), lambda *_: -MINUTE).delay == timedelta(0)
 
 
+@pytest.mark.parametrize(("outcome", "told"), [(one := ValueError(), one), (Rollback(error="no line"), None)], ids=repr)
+def test_a_policy_is_told_the_attempt_when_it_began_and_the_exception_if_there_is_one(outcome, told):
+    asked = []
+
+    def policy(*given):
+        asked.append(given)
+        return MINUTE
+
+    assert decide(message(attempts=2), outcome, policy).delay == MINUTE
+    assert asked == [(2, AT, told)]
+
+
+def test_a_policy_that_gives_no_span_is_refused_with_what_it_gave():
+    class Seconds:
+        def __call__(self, *_):
+            return 60
+
+        def __repr__(self):
+            return "x" * 200
+
+    with pytest.raises(ConfigurationError) as refused:
+        decide(message(), ValueError(), Seconds())
+    gave, _, policy = str(refused.value).partition(": ")
+    assert gave == "a retry policy gives a timedelta or None, not 60"
+    assert policy.startswith("x" * 100)
+    assert len(policy) < 150
+
+
 def test_retry_has_the_delay_of_the_handlers_choosing():
     wish = Retry(after=timedelta(seconds=5))
     assert decide(message(), wish, POLICY) == Rollback(timedelta(seconds=5), wish)
@@ -139,6 +168,15 @@ def test_bury_may_be_raised_or_returned():
         assert decide(message(), outcome, POLICY) is outcome
         with pytest.raises(Bury):
             raise outcome
+
+
+def test_a_bury_has_what_it_was_made_with_like_any_exception():
+    then = (Draft("tell them", queue="mail"),)
+    assert (Bury("no use").args, Bury("no use", then).args) == (("no use",), ("no use", then))
+
+
+def test_a_list_of_moves_is_no_mistake_wherever_it_is_asked():
+    assert mistake([Move("a"), Move("b")]) is None
 
 
 def test_a_list_of_moves_makes_a_new_message_in_each_queue_and_ends_this_one():
@@ -179,6 +217,30 @@ def test_a_failure_names_the_whole_chain_of_causes_and_the_end_of_its_traceback(
         kept = failure(error)
     assert (kept.type, kept.message) == ("RuntimeError", "RuntimeError: cannot send <- KeyError: 'a'")
     assert kept.traceback.rstrip().endswith("RuntimeError: cannot send")
+
+
+def test_a_failure_names_the_error_that_was_being_handled_when_another_one_was_raised():
+    def send():
+        try:
+            raise KeyError("a")
+        except KeyError:
+            raise RuntimeError("cannot send")  # noqa: B904
+
+    with pytest.raises(RuntimeError) as caught:
+        send()
+    kept = failure(caught.value)
+    assert kept.message == "RuntimeError: cannot send <- KeyError: 'a'"
+    assert kept.traceback == "".join(traceback.format_exception(caught.value))
+
+
+def test_a_failure_has_the_text_that_an_error_left_out():
+    error = CodecError("a payload does not fit", detail="the field n is no number")
+    assert failure(error) == Failure("CodecError", "CodecError: the field n is no number")
+
+
+def test_what_is_no_error_is_refused_as_one():
+    with pytest.raises(InvalidOutcome, match=r"^the error of a failed message is .*, not int$"):
+        failure(42)
 
 
 def test_a_chain_that_bites_its_own_tail_ends():
@@ -284,3 +346,5 @@ def test_an_error_that_another_process_has_described_is_kept_as_it_was_described
 def test_merged_headers_lose_those_set_to_none():
     assert merged({"a": 1, "b": 2}, {"b": None, "c": 3}) == {"a": 1, "c": 3}
     assert merged({"a": 1}, None) == {"a": 1}
+    with pytest.raises(CodecError, match=r"^headers are a mapping of names to scalars, not list$"):
+        merged({"a": 1}, ["b"])
