@@ -17,7 +17,7 @@ PROCESSES := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate model wheel changelog lock clean java servers
+.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate mutants model wheel changelog lock clean java servers
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -65,6 +65,9 @@ screenshots: .venv/dev.stamp ## Draw every page of the dashboard for the documen
 
 mutate: .venv/dev.stamp ## Break the stores on purpose, one mistake at a time: the tests must notice each
 	$(RUN) -m tests.mutations $(ARGS)
+
+mutants: .venv/dev.stamp ## Change decisions, plans or the worker in every way mutmut knows (ARGS="plans settle claim", settlement, worker)
+	$(RUN) -m tests.mutations.mutants $(if $(ARGS),$(ARGS),settlement)
 
 model: .venv/dev.stamp ## Explore the models of the protocol with Spin, which is fetched if missing (SIZE=full ARGS="groups --story")
 	$(RUN) -m model $(if $(filter command line environment,$(origin SIZE)),--size $(SIZE)) $(ARGS)
