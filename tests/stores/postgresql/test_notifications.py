@@ -13,7 +13,7 @@ import duerow
 import duerow.aio
 from duerow.testing.conformance.fixtures import Place
 
-LISTENING = "SELECT state FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid != pg_backend_pid()"
+LISTENING = "SELECT pid, state FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid != pg_backend_pid()"
 LONG = 60.0
 """Seconds that a listener waits at most; it ends at once when it hears of a push."""
 
@@ -24,13 +24,18 @@ def notify(superuser: psycopg.Connection, database: Any) -> None:
     superuser.execute("SELECT pg_notify(%s, 'mail')", [channel])
 
 
+def listening(superuser: psycopg.Connection) -> dict[int, str]:
+    """Return who listens, and what they do; other tests of this process may have left some."""
+    return dict(superuser.execute(LISTENING).fetchall())
+
+
 def test_a_push_is_heard_on_an_engine_of_the_users_own(place: Place, superuser: psycopg.Connection) -> None:
-    engine = create_engine(make_url(place.url).set(drivername="postgresql+psycopg"))
+    engine, before = create_engine(make_url(place.url).set(drivername="postgresql+psycopg")), listening(superuser)
     with (
         duerow.connect(engine, **place.settings) as database,
         closing(database.connections.listen(["mail"])) as listener,
     ):
-        assert superuser.execute(LISTENING).fetchall() == [("idle",)]
+        assert [state for pid, state in listening(superuser).items() if pid not in before] == ["idle"]
         notify(superuser, database)
         assert listener.wait(LONG)
     engine.dispose()
@@ -39,11 +44,11 @@ def test_a_push_is_heard_on_an_engine_of_the_users_own(place: Place, superuser: 
 async def test_a_push_is_heard_on_an_awaited_engine_of_the_users_own(
     place: Place, superuser: psycopg.Connection
 ) -> None:
-    engine = create_async_engine(make_url(place.url).set(drivername="postgresql+psycopg"))
+    engine, before = create_async_engine(make_url(place.url).set(drivername="postgresql+psycopg")), listening(superuser)
     async with await duerow.aio.connect(engine, **place.settings) as database:
         listener = await database.connections.listen(["mail"])
         try:
-            assert superuser.execute(LISTENING).fetchall() == [("idle",)]
+            assert [state for pid, state in listening(superuser).items() if pid not in before] == ["idle"]
             notify(superuser, database)
             assert await listener.wait(LONG)
         finally:
