@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,27 +73,25 @@ def migrate(url: str, settings: Mapping[str, Any], dies_before: int | None, paus
 
 def _disturb(schema: Any, dies_before: int | None, pause: float) -> None:
     """Wait before each statement of a migration, and kill this process before one of them."""
+    from duerow.plan import mapped
+
     plan_of = schema.migrate
 
     def disturbed() -> Generator[Any, Any, Any]:
-        plan, place = plan_of(), 0
-        try:
-            step = next(plan)
-            while True:
-                place += 1
-                if place == dies_before:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                time.sleep(pause)
-                try:
-                    answer = yield step
-                except Exception as error:
-                    step = plan.throw(error)
-                else:
-                    step = plan.send(answer)
-        except StopIteration as finished:
-            if place + 1 == dies_before:
+        places = count(1)
+
+        def reach_next() -> None:
+            if next(places) == dies_before:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return finished.value
+
+        def before(step: Any) -> Any:
+            reach_next()
+            time.sleep(pause)
+            return step
+
+        made = yield from mapped(plan_of(), before)
+        reach_next()  # the commit
+        return made
 
     schema.migrate = disturbed
 
