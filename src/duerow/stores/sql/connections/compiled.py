@@ -89,11 +89,12 @@ class Texts:
         self._know_kind()
         key = _key(step.statement.element)
         if key is None:
-            text = self._compile(step.statement)
-            return text.text, text.values(step.values)
+            own = self._compile(step.statement)
+            return own.text, own.values(step.values)
         shared = (self._kind, key.key)
-        text = _shared.get(shared) or self._compile(step.statement, key)
-        _shared[shared] = text
+        text = _shared.get(shared)
+        if text is None:
+            text = _shared[shared] = self._compile(step.statement, key)
         return text.text, text.values_of(key, step.values)
 
     def _know_kind(self) -> None:
