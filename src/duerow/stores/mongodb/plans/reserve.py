@@ -70,6 +70,11 @@ class ClaimTerms:
     keep: Retention | None
     kinds: Collection[str] | None
 
+    @property
+    def until(self) -> int:
+        """When the leases end, as it is stored."""
+        return micro(self.now + self.lease)
+
 
 @dataclass
 class MongoClaim:
@@ -247,8 +252,7 @@ class MongoReserve(MongoPlans):
         if not tried:
             return
         # With its lease, since a claim of the same name may have had a message before, or have extended it meanwhile.
-        until = micro(terms.now + terms.lease)
-        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer, "leased_until": until}
+        ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer, "leased_until": terms.until}
         got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
         claim.lent += got
         claim.served |= {record.group for record in got if record.group is not None}
@@ -447,7 +451,7 @@ def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
 
 def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
     """Lend those of the picked messages that are still in this line, have no group and are not leased."""
-    until = micro(terms.now + terms.lease)
+    until = terms.until
     still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}
     still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
     fields = {
