@@ -6,7 +6,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from duerow import Draft, Queue
 from duerow.worker.progress import draft, said
@@ -75,6 +75,20 @@ def test_a_message_is_pushed_edited_rescheduled_reprioritised_stopped_requeued_a
     page.get_by_role("button", name="Remove 1 message").click()
     expect(page.locator(".count")).to_contain_text("done")
     assert queue.get(message.id) is None
+
+
+def test_what_a_page_loads_late_moves_no_button_under_the_pointer(page: Page, queue: Queue) -> None:
+    message = queue.push({"item": "lamp"})
+    held: list[Route] = []
+    page.route("**/way", lambda route: held.append(route))
+    page.goto(f"/queues/{queue.name}/messages/{message.id}")
+    page.evaluate("document.fonts.ready")
+    button = page.get_by_role("button", name="Reschedule")
+    before = button.bounding_box()
+    assert page.locator("#way").count() == 0
+    held[0].continue_()
+    expect(page.locator("#way")).to_be_visible()
+    assert button.bounding_box() == before
 
 
 def test_chosen_messages_are_counted_first_and_then_changed(page: Page, queue: Queue) -> None:
