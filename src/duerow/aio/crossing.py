@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from importlib.metadata import version
 from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
@@ -21,7 +20,7 @@ from duerow.pipeline.crossing import BATCH, Crossing
 from duerow.plan import Plan
 from duerow.settlement import Release
 from duerow.store import Arrival, Reception
-from duerow.store.consumer_id import consumer_name, cut_off
+from duerow.store.consumer_id import consumer_name, cut_off, own_version
 from duerow.worker.health import Health
 from duerow.worker.outage import Backoff
 from duerow.worker.run import Until
@@ -262,7 +261,7 @@ class CrossingWorker:
         store, name = self._database.store, consumer_name(cut_off(self._crossing.name))
         try:
             if "metadata" in store.capabilities.parts:
-                about = (self._crossing.name,), (ANY_KIND,), version("duerow")
+                about = (self._crossing.name,), (ANY_KIND,), own_version()
                 await self._database.run(lambda: store.metadata.note_consumer(name, *about))
         except StoreUnavailable as error:
             LOG.warning("%s: cannot record that it waits: %s", self._crossing, error)

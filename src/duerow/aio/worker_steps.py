@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Final
 
 from duerow.aio import offload
@@ -23,7 +22,7 @@ from duerow.queue.limits import RunLimits
 from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
 from duerow.store import Query, Refused
-from duerow.store.consumer_id import consumer_name, new_claim
+from duerow.store.consumer_id import consumer_name, new_claim, own_version
 from duerow.worker.attempt import Attempt
 from duerow.worker.cancellation import AnswerQuestions, FindLost
 from duerow.worker.fetcher import NextDue, Reserve
@@ -193,7 +192,7 @@ class WorkerSteps:
         kinds_of = queue.kinds_of if "metadata" in database.store.capabilities.parts else {}
         for names, kinds in kinds_of.items():
             its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
-            await database.run(partial(database.store.metadata.note_consumer, its, names, kinds, version("duerow")))
+            await database.run(partial(database.store.metadata.note_consumer, its, names, kinds, own_version()))
         await database.write_counts()
 
 

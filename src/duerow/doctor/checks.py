@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib.metadata import version
 from typing import Any, Final
 
 from duerow.doctor.steps import Hear, Hush, Wait
@@ -20,6 +19,7 @@ from duerow.queue.definition import readable
 from duerow.queue.stats import SEEN
 from duerow.reservation import Receipt
 from duerow.store import ALL_IDS, Committed, Consumer, Entry, Finding, Order, Query, Record, Store, Turn
+from duerow.store.consumer_id import own_version
 
 Work = Generator[Any, Any, list[Finding]]
 
@@ -142,7 +142,7 @@ def consumers(patient: Patient) -> Work:
 
 
 def _of_other_versions(here: list[Consumer]) -> list[Finding]:
-    ours = version("duerow")
+    ours = own_version()
     return [
         Finding(
             "other-version",

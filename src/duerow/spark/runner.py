@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +32,7 @@ from duerow.spark.tables.delivery import deliverer
 from duerow.spark.tables.job import TableJob
 from duerow.spark.tables.source import SourceJob
 from duerow.spark.task import Access
-from duerow.store.consumer_id import consumer_name
+from duerow.store.consumer_id import consumer_name, own_version
 from duerow.sync.database import Database, connect
 from duerow.sync.limits import read_limits_of_each
 from duerow.worker.maintenance import PRESENT
@@ -255,7 +254,7 @@ class Runner:
             stations.setdefault(job.queue.kinds, []).append(job.station.name)
         try:
             for kinds, names in stations.items():  # one entry for all stations that know the same kinds
-                about = names, kinds, version("duerow")
+                about = names, kinds, own_version()
                 self._database.run(partial(store.metadata.note_consumer, f"{name}/{names[0]}", *about))
         except DuerowError as error:
             LOG.warning("%s: cannot record that it runs: %s", self._pipeline, error)

@@ -1,10 +1,12 @@
-"""The name of a consumer: the host, process and worker that has a message, and the claim that took it."""
+"""What a consumer says of itself: its name (host, process and worker, and the claim), and its version of duerow."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import socket
+from functools import cache
+from importlib.metadata import version
 
 from duerow.errors import InvalidMessage, shown
 from duerow.payload.codec import storable
@@ -22,6 +24,12 @@ def consumer_name(worker: str) -> str:
 def new_claim(worker: str = "-") -> str:
     """Return a globally unique name for one reserve call: host:pid:worker/claim."""
     return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
+
+
+@cache
+def own_version() -> str:
+    """Return the version of duerow, read once: reading it parses all that is known of the package, README included."""
+    return version("duerow")
 
 
 def cut_off(worker: str) -> str:

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Final
 
 from duerow.errors import DuerowError, LeaseLost, MessageGone, StoreUnavailable
@@ -17,7 +16,7 @@ from duerow.queue.limits import RunLimits
 from duerow.queue.periods import CHARTS
 from duerow.reservation import BareReservation, Receipt
 from duerow.store import Query, Refused
-from duerow.store.consumer_id import consumer_name, new_claim
+from duerow.store.consumer_id import consumer_name, new_claim, own_version
 from duerow.sync import offload
 from duerow.sync.executor import Executor
 from duerow.sync.own_messages import OwnMessages
@@ -194,7 +193,7 @@ class WorkerSteps:
         kinds_of = queue.kinds_of if "metadata" in database.store.capabilities.parts else {}
         for names, kinds in kinds_of.items():
             its = name if len(queue.kinds_of) == 1 else f"{name}/{names[0]}"
-            database.run(partial(database.store.metadata.note_consumer, its, names, kinds, version("duerow")))
+            database.run(partial(database.store.metadata.note_consumer, its, names, kinds, own_version()))
         database.write_counts()
 
 

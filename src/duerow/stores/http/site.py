@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from ipaddress import ip_address
 from ssl import SSLContext
 from typing import Any, Final, TypeVar
@@ -16,6 +15,7 @@ import httpx
 
 from duerow.errors import ConfigurationError, shown
 from duerow.store import READ_TIMEOUT, Settings
+from duerow.store.consumer_id import own_version
 
 T = TypeVar("T")
 
@@ -69,21 +69,16 @@ class Site:
         """The trusted certificates. They are read once, outside of event loops, because that takes milliseconds."""
         return httpx.create_ssl_context()
 
-    @cached_property
-    def _version(self) -> str:
-        """The version of duerow, for the server's logs."""
-        return version("duerow")
-
     def prepared(self) -> Site:
         """Return the site with everything that is read from files."""
-        _ = self._version
+        own_version()
         if self.make is None and self.url.startswith("https:"):
             _ = self._certificates
         return self
 
     def client(self, kind: type[T]) -> T:
         """Return a new httpx client, of either face."""
-        said = {"User-Agent": f"duerow/{self._version}", "Accept": "application/json"}
+        said = {"User-Agent": f"duerow/{own_version()}", "Accept": "application/json"}
         if self.token is not None:
             said["Authorization"] = f"Bearer {self.token}"
         options: dict[str, Any] = {

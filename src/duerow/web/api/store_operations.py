@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import version
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from duerow.errors import LeaseLost
 from duerow.queue.limits import LIMITS
 from duerow.queue.schedule import queue_of
 from duerow.store import Refused
+from duerow.store.consumer_id import own_version
 from duerow.store.wire import calls
 from duerow.store.wire.calls import PROTOCOL, About
 from duerow.store.wire.operations import OPERATIONS
@@ -231,7 +231,7 @@ async def _note_counts(access: StoreAccess, call: calls.NoteCountsCall) -> Any:
 
 async def _about(access: StoreAccess, call: calls.NoArguments) -> About:
     can = access.web.database.store.capabilities
-    return About(PROTOCOL, version("duerow"), can.transactions, sorted(can.parts), access.web.options.max_body_bytes)
+    return About(PROTOCOL, own_version(), can.transactions, sorted(can.parts), access.web.options.max_body_bytes)
 
 
 CARRIED_OUT: Final[Mapping[str, Callable[[StoreAccess, Any], Awaitable[Any]]]] = {
