@@ -1,14 +1,14 @@
 """Measure this checkout beside an earlier commit: `python -m bench.versions COMMIT`.
 
-Both run in turns on the same server, each in a process of its own with its own database. What is measured are queues
-that use nothing but pushes, claims and settlements, so that a feature added since then shows what it costs those who
-do not use it. The figures are medians over the rounds of the time per message, and their ratio.
+Both run on the same server, each in a process of its own with its own database, and take turns at every step, so that
+whatever else happens on the machine or in the server meets both alike. What is measured are queues that use nothing but
+pushes, claims and settlements, so that a feature added since then shows what it costs those who do not use it. The
+figures are medians over the rounds of the time per message, and the median of the ratios of each round's two turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -17,7 +17,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,28 @@ BATCH = 1_000
 MOST = 1.03
 """How much longer a message may take than at the earlier commit."""
 
+STEPS = (
+    "push, one transaction each",
+    "reserve and commit, one transaction each",
+    "push in batches",
+    "reserve and commit in batches",
+    "push for the worker",
+    "worker in batches",
+)
+"""What both do in each round."""
+
+UNMEASURED = ("push for the worker",)
+"""What was measured under another name."""
+
+WARMING = 2
+"""Rounds that are not measured: connections are opened and statements prepared."""
+
 
 def main() -> int:
     """Measure both in turns and print the table; return 1 if something takes longer than it may."""
     wanted = _arguments()
     if wanted.child:
-        print(json.dumps(measure(wanted.child, wanted.messages)))
+        serve(wanted.child, wanted.messages)
         return 0
     from bench.databases import postgresql
 
@@ -45,16 +61,24 @@ def main() -> int:
             "PostgreSQL": {which: server.database(f"versions_{which}") for which in sources},
             "SQLite": {which: f"sqlite:///{folder}/{which}.db" for which in sources},
         }
-        for turn in range(wanted.rounds):
-            for family, url in urls.items():
-                for which in sorted(sources, reverse=turn % 2 == 1):
-                    for what, seconds in in_a_process(sources[which], url[which], wanted.messages).items():
-                        samples.setdefault(f"{family}: {what}", {}).setdefault(which, []).append(seconds)
+        for family, url in urls.items():
+            with ExitStack() as stack:
+                asked = {
+                    which: stack.enter_context(process(source, url[which], wanted.messages))
+                    for which, source in sources.items()
+                }
+                for turn in range(-WARMING, wanted.rounds):
+                    order = sorted(sources, reverse=turn % 2 == 1)
+                    for step in STEPS:
+                        for which in order:
+                            seconds = asked[which](step)
+                            if turn >= 0 and step not in UNMEASURED:
+                                samples.setdefault(f"{family}: {step}", {}).setdefault(which, []).append(seconds)
     return show(samples, wanted.commit)
 
 
-def measure(url: str, count: int) -> dict[str, float]:
-    """Return the microseconds per message of each way to push, claim and settle."""
+def serve(url: str, count: int) -> None:
+    """Carry out the steps whose names come in on standard input; print the microseconds per message of each."""
     import duerow
 
     db = duerow.connect(url, migrate=True)
@@ -81,31 +105,37 @@ def measure(url: str, count: int) -> dict[str, float]:
     def work() -> None:
         duerow.Worker(queue, lambda message: None, batch=BATCH, concurrency=1).run(until="idle")
 
-    steps: list[tuple[str, Callable[[], None], int]] = [
-        ("push, one transaction each", push_singly, single),
-        ("reserve and commit, one transaction each", settle_singly, single),
-        ("push in batches", push_many, count),
-        ("reserve and commit in batches", settle_many, count),
-        ("", push_many, count),
-        ("worker in batches", work, count),
-    ]
-    for _, step, _ in steps:  # once unmeasured: connections are open and statements prepared
-        step()
-    taken: dict[str, float] = {}
-    for name, step, messages in steps:
+    steps: dict[str, tuple[Callable[[], None], int]] = {
+        "push, one transaction each": (push_singly, single),
+        "reserve and commit, one transaction each": (settle_singly, single),
+        "push in batches": (push_many, count),
+        "reserve and commit in batches": (settle_many, count),
+        "push for the worker": (push_many, count),
+        "worker in batches": (work, count),
+    }
+    for line in sys.stdin:
+        step, messages = steps[line.strip()]
         start = time.perf_counter()
         step()
-        if name:
-            taken[name] = (time.perf_counter() - start) / messages * 1e6
-    return taken
+        print((time.perf_counter() - start) / messages * 1e6, flush=True)
 
 
-def in_a_process(source: Path, url: str, count: int) -> dict[str, float]:
-    """Measure what lies below a folder of sources, in a process that finds duerow there."""
+@contextmanager
+def process(source: Path, url: str, count: int) -> Iterator[Callable[[str], float]]:
+    """A process that finds duerow below a folder of sources; yields what has it carry out a step."""
     command = [sys.executable, str(Path(__file__)), "--child", url, "--messages", str(count)]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(source)}, stdout=subprocess.PIPE, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    env = {**os.environ, "PYTHONPATH": str(source)}
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        said, heard = child.stdin, child.stdout
+
+        def ask(step: str) -> float:
+            print(step, file=said, flush=True)
+            return float(heard.readline())
+
+        yield ask
+        said.close()
 
 
 @contextmanager
@@ -126,22 +156,24 @@ def earlier(commit: str) -> Iterator[Path]:
 
 def show(samples: dict[str, dict[str, list[float]]], commit: str) -> int:
     """Print the medians and their ratios; return 1 if one is above what it may be."""
-    table = Table("µs for each message", f"at {commit}", "now", "ratio", f"at most {MOST:.2f}")
+    table = Table("µs for each message", f"at {commit}", "now", "ratio", "middle half", f"at most {MOST:.2f}")
     ratios: list[float] = []
     for what, taken in samples.items():
         then, now = statistics.median(taken["then"]), statistics.median(taken["now"])
-        ratios.append(now / then)
-        row: list[Any] = [what, f"{then:,.1f}", f"{now:,.1f}", f"{now / then:.2f}"]
-        table.add_row(*row, "reached" if now / then <= MOST else "missed")
-    Console(width=120).print(table)
+        of_rounds = [new / old for old, new in zip(taken["then"], taken["now"], strict=True)]
+        low, ratio, high = statistics.quantiles(of_rounds, n=4, method="inclusive")
+        ratios.append(ratio)
+        row: list[Any] = [what, f"{then:,.1f}", f"{now:,.1f}", f"{ratio:.2f}", f"{low:.2f} to {high:.2f}"]
+        table.add_row(*row, "reached" if ratio <= MOST else "missed")
+    Console(width=130).print(table)
     return int(max(ratios) > MOST)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.versions", description=__doc__.partition("\n")[0])
     parser.add_argument("commit", nargs="?", help="the commit to compare with")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the median is taken (default: 5)")
-    parser.add_argument("--messages", type=int, default=20_000, help="in each step; a tenth of it one by one")
+    parser.add_argument("--rounds", type=int, default=30, help="of which the median is taken (default: 30)")
+    parser.add_argument("--messages", type=int, default=2_000, help="in each step; a tenth of it one by one")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if not (wanted.commit or wanted.child):
