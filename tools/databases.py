@@ -62,14 +62,14 @@ ROWS = (
         "mssql",
         "SQL Server 2019 and later",
         "mssql://user@host/base",
-        "its statements are reviewed and parsed; `DUEROW_TEST_MSSQL_URL` names a server",
+        "its statements are reviewed and parsed; to test it, set `DUEROW_TEST_MSSQL_URL` to your own server",
         unless_run="never run",
     ),
-    Row("memory", "memory", "memory://", "for tests; it ends with the process"),
+    Row("memory", "memory", "memory://", "for tests; its messages are lost when the process ends"),
 )
 
 
-HEAD = ("| database | URL | promises kept | good to know |", "|---|---|---|---|")
+HEAD = ("| database | URL | promises kept | notes |", "|---|---|---|---|")
 
 
 def lines(families: dict[str, Any], as_they_are: list[str]) -> list[str]:
@@ -89,10 +89,10 @@ def kept(family: dict[str, Any], unless_run: str = "") -> str:
     if "not_run" in family:
         return unless_run or "not run"
     broken = [("broken", len(family["promises"]["failed"]))]
-    unkept = [*broken, ("never kept there", len(family["never"])), ("not shown yet", len(family["not_yet"]))]
+    unkept = [*broken, ("never kept there", len(family["never"])), ("not yet shown to hold", len(family["not_yet"]))]
     unkept.append(("tested only by `make soak`", len(family["left_to_soak"])))
-    said = " and ".join(f"{number} ({word})" for word, number in unkept if number)
-    return f"all but {said}" if said else "all"
+    said = ", ".join(f"{number} {word}" for word, number in unkept if number)
+    return f"all but {sum(number for _, number in unkept)}: {said}" if said else "all"
 
 
 def main() -> int:
