@@ -17,7 +17,7 @@ PROCESSES := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate mutants model wheel changelog lock clean java servers
+.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate mutants model wheel changelog lock clean java servers classes
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -29,7 +29,7 @@ demo: .venv/demo.stamp java ## Run real flights through a pipeline on Spark (FLI
 example: .venv/demo.stamp java ## Run Python's own library through a pipeline on Spark, and report on it (DB=URL ARGS="--only json")
 	$(RUN) -m examples.library $(if $(DB),--db $(DB)) $(ARGS)
 
-test: .venv/dev.stamp java servers ## Run the tests on every database (ARGS="-k push")
+test: .venv/dev.stamp java servers classes ## Run the tests on every database (ARGS="-k push")
 	$(RUN) -m pytest $(PARALLEL) $(ARGS)
 	$(RUN) tools/databases.py --check
 
@@ -90,6 +90,9 @@ java:
 
 servers: .venv/dev.stamp
 	@$(RUN) -m tests.servers prepare
+
+classes: .venv/dev.stamp java
+	@$(RUN) -m tests.spark.quick
 
 .venv/%.stamp: requirements/build.txt requirements/%.txt pyproject.toml tools/setup
 	@tools/setup $*
