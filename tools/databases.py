@@ -49,7 +49,7 @@ ROWS = (
         "mysql",
         "MySQL 8.0.19 and later",
         "mysql://user@host/base",
-        "idle workers poll; the tests need your own server, in `DUEROW_TEST_MYSQL_URL`",
+        "idle workers poll; to run the tests, set `DUEROW_TEST_MYSQL_URL` to your own server",
         unless_run="all, in the last manual run, on MySQL 9.7",
     ),
     Row(
