@@ -92,7 +92,7 @@ servers: .venv/dev.stamp
 	@$(RUN) -m tests.servers prepare
 
 classes: .venv/dev.stamp java
-	@$(RUN) -m tests.spark.quick
+	@$(RUN) -m tests.spark.quick_settings
 
 .venv/%.stamp: requirements/build.txt requirements/%.txt pyproject.toml tools/setup
 	@tools/setup $*

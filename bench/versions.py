@@ -105,14 +105,15 @@ def serve(url: str, count: int) -> None:
     def work() -> None:
         duerow.Worker(queue, lambda message: None, batch=BATCH, concurrency=1).run(until="idle")
 
-    steps: dict[str, tuple[Callable[[], None], int]] = {
-        "push, one transaction each": (push_singly, single),
-        "reserve and commit, one transaction each": (settle_singly, single),
-        "push in batches": (push_many, count),
-        "reserve and commit in batches": (settle_many, count),
-        "push for the worker": (push_many, count),
-        "worker in batches": (work, count),
-    }
+    done: list[tuple[Callable[[], None], int]] = [
+        (push_singly, single),
+        (settle_singly, single),
+        (push_many, count),
+        (settle_many, count),
+        (push_many, count),
+        (work, count),
+    ]
+    steps = dict(zip(STEPS, done, strict=True))
     for line in sys.stdin:
         step, messages = steps[line.strip()]
         start = time.perf_counter()
@@ -178,6 +179,8 @@ def _arguments() -> argparse.Namespace:
     wanted = parser.parse_args()
     if not (wanted.commit or wanted.child):
         parser.error("say which commit to compare with")
+    if wanted.rounds < 2:
+        parser.error("--rounds: at least 2, since their spread is shown")
     return wanted
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
 
 from tests.docs.pages import DOCS
-from tests.spark import quick
+from tests.spark import quick_settings
 
 pytest.register_assert_rewrite("duerow.testing")  # so that a promise that is broken says what it found
 
@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Spark spare what pays for large data alone; the long tests have it as users do."""
     gc.disable()  # collecting thousands of tests makes no garbage, but has Python look for it again and again
     if config.option.markexpr == "not soak":
-        quick.set_up()
+        quick_settings.set_up()
         Connection._create_ssl_ctx = _ssl_context(Connection._create_ssl_ctx)
         # It reads the signature of every command, for each call of one and for each list of them all.
         typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)

@@ -5,7 +5,7 @@ A process that died or raised an error is not used again, so tests of failures n
 
 import sys
 
-# Spark's archives are on the path of its processes. Each of them would read their lists of files 16 times again, and
+# Spark's archives are on the path of its processes. Each of them would read their lists of files 18 times, and
 # compile PySpark from one of them, though it is installed.
 for place in [place for place in (*sys.path, *sys.path_importer_cache) if place.endswith((".zip", ".jar"))]:
     sys.path_importer_cache.pop(place, None)

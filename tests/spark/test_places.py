@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -141,11 +142,12 @@ def test_in_a_program_of_spark_submit_the_session_runs_where_that_says(tmp_path:
         "print(*map(spark.conf.get, names))\n"
     )
     submit = Path(pyspark.__file__).with_name("bin") / "spark-submit"
+    settings = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))[:-1]  # which this command does not read
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     if home := java_home():
         environment["JAVA_HOME"] = home
     done = subprocess.run(
-        [submit, "--master", "local[3,2]", "--name", "shop", "--conf", "spark.ui.enabled=false", program],
+        [submit, *settings, "--master", "local[3,2]", "--name", "shop", "--conf", "spark.ui.enabled=false", program],
         capture_output=True,
         text=True,
         env=environment,

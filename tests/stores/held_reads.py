@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -13,6 +13,8 @@ from duerow import Queue
 from duerow.errors import QueryTimeout
 from duerow.testing.conformance.fixtures import Hold, Place
 from duerow.testing.faces import Face
+
+T = TypeVar("T")
 
 LOOKS: dict[str, Callable[[Queue], Any]] = {
     "find": lambda queue: queue.find("payload.a = 1"),
@@ -29,9 +31,18 @@ def test_a_look_that_waits_for_a_lock_longer_than_it_may_is_ended(
     with closing(face.connect(place.url, read_timeout=limit, **place.settings)) as database:
         queue = database.queue("mail")
         queue.push("a", group="g")
-        queue.peek()  # now its priorities are known
+        in_time(queue.peek)  # now its priorities are known
         for name, look in LOOKS.items():
             with hold(), pytest.raises(QueryTimeout, match="has locked the messages"):
                 raise AssertionError(f"{name} gives {look(queue)}")
-        assert queue.stats().ready == 1  # the connection goes on
+        assert in_time(queue.stats).ready == 1  # the connection goes on
     assert caplog.messages == []
+
+
+def in_time(look: Callable[[], T]) -> T:
+    """Return what a look returns whose limit is so short that a busy machine may end it, too."""
+    while True:
+        try:
+            return look()
+        except QueryTimeout:
+            continue

@@ -81,7 +81,8 @@ def test_what_a_page_loads_late_moves_no_button_under_the_pointer(page: Page, qu
     message = queue.push({"item": "lamp"})
     held: list[Route] = []
     page.route("**/way", lambda route: held.append(route))
-    page.goto(f"/queues/{queue.name}/messages/{message.id}")
+    with page.expect_request("**/way"):
+        page.goto(f"/queues/{queue.name}/messages/{message.id}")
     page.evaluate("document.fonts.ready")
     button = page.get_by_role("button", name="Reschedule")
     before = button.bounding_box()

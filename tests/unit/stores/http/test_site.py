@@ -83,9 +83,7 @@ def test_a_site_shows_no_token() -> None:
 def test_a_token_that_travels_unencrypted_is_told(target: str, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         site(target)
-    assert [record.message for record in caplog.records] == (
-        ["the token for http://host travels unencrypted: use https://"] if warned else []
-    )
+    assert caplog.messages == (["the token for http://host travels unencrypted: use https://"] if warned else [])
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
