@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from duerow.errors import ConfigurationError, NotSupported
 from duerow.spark.labels import labelled
+from duerow.store.consumer_id import own_version
 from duerow.sync.database import Database
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
     what = repr((url, sorted(settings.items())))
     if what in reached:
         return reached[what]
-    frame = spark.range(0, MANY).mapInArrow(_look(url, settings, version("duerow")), SCHEMA)
+    frame = spark.range(0, MANY).mapInArrow(_look(url, settings, own_version()), SCHEMA)
     try:
         with labelled(spark, "duerow: check of the executors"):
             found = frame.collect()
