@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -118,7 +117,8 @@ def _empty_folder(archive: Path) -> Path:
 def _archive() -> Path | None:
     """Where the archive is, or would be, of this Java and this installation of Spark; None if there can be none."""
     try:
-        java = Path(java_home() or Path(str(shutil.which("java"))).resolve().parents[1], "bin", "java")
+        home = java_home()
+        java = Path(home, "bin", "java") if home else "java"
         about = subprocess.run(
             [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True
         ).stderr

@@ -81,9 +81,7 @@ def test_indexed_payload_fields_are_looked_up_in_their_indexes(
     store: SqlStore, superuser: psycopg.Connection, db: Database
 ) -> None:
     table = f'"{store.context.tables.schema}".duerow_message'
-    superuser.execute(
-        f"TRUNCATE {table}"
-    )  # rows that earlier tests removed are in its indexes, which tilts their costs
+    superuser.execute(f"TRUNCATE {table}")  # rows that earlier tests removed are still in its indexes
     queue = db.queue("orders", indexed={"companyId": int, "to.city": str, "paid": bool})
     queue.declare()
     queue.push_many([Draft({"companyId": n % 100, "to": {"city": f"c{n}"}, "paid": n % 99 == 0}) for n in range(2000)])
