@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine, make_url
+from sqlalchemy import Engine, NullPool, create_engine, func, make_url, select
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -157,6 +157,30 @@ def test_a_server_that_nobody_runs_is_an_error_of_duerows_own(face: Face) -> Non
     with pytest.raises(StoreUnavailable) as refused:
         face.connect("mysql://nobody@127.0.0.1:1/none")
     assert refused.value.outcome == "none"
+
+
+def test_a_connection_of_the_users_engine_that_was_lost_is_an_error_of_duerows_own(
+    engine: Engine, place: Place, superuser: Any
+) -> None:
+    queue = duerow.connect(engine, **place.settings).queue("mail")
+    with engine.connect() as connection:
+        id = connection.scalar(select(func.connection_id()))
+    superuser.execute(f"KILL {id}")  # while it rests in the pool
+    with pytest.raises(StoreUnavailable):
+        queue.reserve()
+    assert queue.reserve() is None
+
+
+async def test_so_it_is_if_an_async_engine_has_lost_it(place: Place, level: str | None, superuser: Any) -> None:
+    engine = create_async_engine(make_url(place.url).set(drivername="mysql+asyncmy"), **options(level))
+    queue = (await duerow.aio.connect(engine, **place.settings)).queue("mail")
+    async with engine.connect() as connection:
+        id = await connection.scalar(select(func.connection_id()))
+    superuser.execute(f"KILL {id}")
+    with pytest.raises(StoreUnavailable):
+        await queue.reserve()
+    assert await queue.reserve() is None
+    await engine.dispose()
 
 
 def test_a_setting_that_there_is_none_of_is_refused(place: Place) -> None:

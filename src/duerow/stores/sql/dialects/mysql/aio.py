@@ -17,6 +17,7 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql.server import check_charset
 from duerow.stores.sql.dialects.mysql.sync import READ_COMMITTED
 from duerow.stores.sql.dialects.mysql.versions import adopt
+from duerow.stores.sql.errors import explained
 
 
 class RawSteps(RawInParts):
@@ -43,7 +44,10 @@ class RawSteps(RawInParts):
 
     async def _read_committed(self) -> None:
         self._told_level = True
-        await self._send(READ_COMMITTED, None)
+        try:
+            await self._send(READ_COMMITTED, None)
+        except Exception as error:  # this is no part of a step, whose errors are explained elsewhere
+            raise (explained(self.dialect, error) or error) from error
 
     async def _send(self, text: str, values: Any) -> Any:
         from asyncmy.cursors import Cursor

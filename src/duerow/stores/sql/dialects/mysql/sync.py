@@ -17,6 +17,7 @@ from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalch
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.dialects.mysql.server import check_charset
 from duerow.stores.sql.dialects.mysql.versions import adopt
+from duerow.stores.sql.errors import explained
 
 READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 """Lets the next transaction lock no gaps, whatever the user's connections do."""
@@ -52,7 +53,10 @@ class RawSteps(RawInParts):
 
     def _read_committed(self) -> None:
         self._told_level = True
-        self._cursor.execute(READ_COMMITTED)
+        try:
+            self._cursor.execute(READ_COMMITTED)
+        except Exception as error:  # this is no part of a step, whose errors are explained elsewhere
+            raise (explained(self.dialect, error) or error) from error
 
     def rolled_back(self) -> bool:
         """Roll back what is open; return whether that worked and the connection still exists."""
