@@ -18,6 +18,7 @@ from duerow.testing.torture.environment import BILLS, MAIL, ORDERS, Setting, acc
 from duerow.testing.torture.ledger import Ledger, Line
 from duerow.testing.torture.other_version import migrations
 from duerow.testing.torture.producer import LEASE
+from duerow.testing.torture.rows import RowInserter
 from tests.servers import mongodb
 
 
@@ -86,6 +87,22 @@ def test_the_verdict_reads_messages_and_turns(setting: Setting):
         Ledger(replace(setting, number=number)).write(*[Line("begun", None, MAIL, 1, 1)] * turns, Line("finished"))
     assert reader.begun() == {1: 2, 3: 1}
     assert reader.made() == [*enumerate([name for name, _ in migrations(setting.url).MIGRATIONS], 1)]
+
+
+def test_rows_of_the_applications_own_table_are_read_where_they_can_be_a_queue(setting: Setting):
+    reader = tables.Reader(setting)
+    if not setting.access.has_items:
+        assert reader.items() is None
+        return
+    assert reader.items() == []
+    inserter = RowInserter(setting, Ledger(setting))
+    while not reader.items():  # some change their mind
+        inserter.insert_rows()
+    inserted = [line.note for line in Ledger(setting).lines() if line.what == "inserted"]
+    assert [(one.record, one.status, one.is_due, one.handled) for one in reader.items() or ()] == [
+        (record, "new", True, 0) for record in inserted
+    ]
+    assert reader.left() == len(inserted)
 
 
 def test_other_queues_are_found_and_left_alone(setting: Setting):

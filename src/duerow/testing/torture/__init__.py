@@ -16,7 +16,10 @@ hoard           all connections that the server has left, held for a moment
 clocks, disks   clocks of processes that are wrong, and disks that are full
 claims          when the claims of a process began
 consumer        takes messages, by workers of every kind, by hand (`direct_consumer`), and at most once (`pops`)
+pipelines       a pipeline that records go through
+rows            rows of the application's `own_table`, which are a queue as well
 operation       what an operator does: requeue, reprioritise, edit, remove, redrive, replay
+workload        the names of all of this, so that a run can be told to do only some of it
 worker_process  one process of a run: started, stopped, continued, killed
 other_version   what another interpreter does, whose version of duerow takes part
 sides           where processes work: in this interpreter, and in that one
@@ -24,8 +27,9 @@ upgrade         tables of an earlier version, which several processes migrate at
 faults          what happens to processes, connections and the server
 run             starts the processes, lets the faults happen, and lets the rest finish
 evidence        what a verdict reads, and what it finds
-verdict         whether everything that was pushed ended once, in order
+verdict         whether everything that was pushed ended once, in order; of pipelines and rows, `records`
 report          what a run found, as text and as JSON
+shrink          a smaller run that breaks the same promise, as a script
 """
 
 from duerow.testing.torture.options import Options

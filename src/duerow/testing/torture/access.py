@@ -20,6 +20,10 @@ PREFIX: Final = "torture_"
 """What the names of all tables of a run begin with."""
 
 
+BEGUN: Final = frozenset(("begun", "called", "row begun"))
+"""What the lines say that a turn began, of a message, of a station and of a row."""
+
+
 class Undone(Exception):
     """The application changed its mind: its transaction is rolled back."""
 
@@ -80,6 +84,33 @@ class Access(Protocol):
         """Return how many messages of these queues are still to be handled."""
         ...
 
+    @property
+    def writes_wait(self) -> bool:
+        """Whether a write waits for a transaction that has changed the same row; otherwise it is refused."""
+        ...
+
+    @property
+    def has_items(self) -> bool:
+        """Whether rows of the application's own tables can be a queue; otherwise what follows is not called."""
+        ...
+
+    @property
+    def engine(self) -> Any:
+        """The engine of the application's own, for such a queue."""
+        ...
+
+    def awaited_engine(self) -> Any:
+        """Return a new engine of the application's own for the awaited face."""
+        ...
+
+    def waiting_items(self) -> int:
+        """Return how many rows of the application's own table are still to be handled."""
+        ...
+
+    def items(self) -> list[Sequence[Any]]:
+        """Return record, handled, status, due_at, leased_by, attempts and token of each of these rows."""
+        ...
+
     def messages(self) -> list[Sequence[Any]]:
         """Return id, queue, status, payload, headers, group and leased_by of each message."""
         ...
@@ -89,7 +120,7 @@ class Access(Protocol):
         ...
 
     def create(self) -> None:
-        """Make the ledger."""
+        """Make the ledger, and the application's own table."""
         ...
 
     def drop(self) -> None:

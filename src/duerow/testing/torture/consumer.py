@@ -1,4 +1,4 @@
-"""Consumers: workers of every kind, a loop that settles by hand in every way, and one that pops."""
+"""Consumers: workers of every kind, a loop that settles by hand, one that pops, and those of pipelines and rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import duerow
 from duerow import Message, Queue, aio
 from duerow.testing.faults import watch
+from duerow.testing.torture import pipelines, rows
 from duerow.testing.torture.claims import Claims
 from duerow.testing.torture.direct_consumer import ByHand
 from duerow.testing.torture.environment import LEASES, WORKED, Setting, definition, queues
@@ -31,12 +32,23 @@ WORKERS: dict[str, dict[str, Any]] = {
 }
 """What workers are made with, by what they are called."""
 
-KINDS = (*WORKERS, "by hand", "by hand", "pop")
+MESSAGE_KINDS = (*WORKERS, "by hand", "by hand", "pop")
+"""What a consumer of messages may be."""
+
+KINDS = (*MESSAGE_KINDS, *pipelines.KINDS, *pipelines.KINDS, *rows.KINDS)
 """What a consumer may be."""
 
 
 def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
     """Take messages until killed, as a consumer of this kind."""
+    if kind in pipelines.KINDS:
+        return pipelines.carry(setting, kind, ready)
+    if kind in rows.KINDS:
+        return rows.work(setting, kind, ready)
+    return _take(setting, kind, ready)
+
+
+def _take(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
     lease = timedelta(milliseconds=setting.chance.choice(LEASES))
     if kind.startswith("awaited"):
         asyncio.run(_work_async(setting, lease, WORKERS[kind], ready))

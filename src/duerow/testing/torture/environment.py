@@ -82,6 +82,7 @@ class Setting:
         traces: the folder where it records what its database does; None: nowhere.
         known: how many migrations it knows, as if it were of an earlier version; None: all.
         outdated: whether the tables may still be those of an earlier version, so that it has to wait for others.
+        only: the operations that it may use; empty: all.
     """
 
     url: str
@@ -94,6 +95,7 @@ class Setting:
     traces: Path | None = None
     known: int | None = None
     outdated: bool = False
+    only: tuple[str, ...] = ()
 
     @cached_property
     def chance(self) -> random.Random:

@@ -39,6 +39,25 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class Item:
+    """A row of the application's own table at the end.
+
+    Attributes:
+        record: its name.
+        handled: how many handlers have finished with it.
+        status, is_due, leased_by, attempts, token: its place in the queue.
+    """
+
+    record: str
+    handled: int
+    status: str
+    is_due: bool = False
+    leased_by: str | None = None
+    attempts: int = 0
+    token: int = 0
+
+
+@dataclass(frozen=True)
 class Span:
     """The ticks of the schedule from the first one to the last one that is known.
 
@@ -59,11 +78,15 @@ class BrokenPromise:
         what: in words.
         messages: about which ones.
         acts: the pushes and operations that matter to it.
+        records: about which records and rows.
+        kind: which promise it is, in short.
     """
 
     what: str
     messages: tuple[int, ...]
     acts: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True)

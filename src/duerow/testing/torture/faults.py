@@ -140,7 +140,7 @@ class Faults:
             time.sleep(0.1)
 
     def _stop(self, alive: Sequence[WorkerProcess]) -> None:
-        running = [one for one in alive if one.begun is not None and one.stopped is None]
+        running = [one for one in alive if one.begun is not None and one.stopped is None and not one.has_ended]
         if running:
             longest = max(LEASES) / 1_000
             self._chance.choice(running).stop(self._chance.uniform(0.5 * longest, 2 * longest))

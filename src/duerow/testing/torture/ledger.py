@@ -14,6 +14,14 @@ and only if it happened.
     reviving, revived        an operator is about to bring a dead message back; it came back
     changed                  an operator changed it although it may have been leased
     attempted                a transaction began; nothing follows from it
+    sent                     a record was pushed into the pipeline
+    called                   a station was given a record, or a part of one
+    inserted                 a row of the application's own table was inserted in the transaction of this line
+    row begun                a handler was given a row; in transactional modes, in the transaction of this line
+    row effect               what a handler wrote in the transaction that ends the turn of a row
+    row ended                a row is done by the transaction of this line
+
+Records and rows have names, which the lines about them have as a note.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.errors import UNKNOWN_COMMIT, explained
 from duerow.stores.mongodb.execution import TRANSACTION
 from duerow.stores.mongodb.target import BLOCKING, target_of
-from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
+from duerow.testing.torture.access import APPLICATION, BEGUN, SIGNS, is_of_another
 
 NUMBER: Final = {"_id": "ledger"}
 """The document that numbers the lines of the ledger."""
@@ -43,7 +43,7 @@ class Opened:
         url, prefix: as for `access`.
     """
 
-    is_file = False
+    is_file = writes_wait = False
 
     def __init__(self, url: str, prefix: str) -> None:
         self._url, self._prefix = url, prefix
@@ -123,7 +123,7 @@ class Opened:
     def begun(self) -> Mapping[int, int]:
         """See Access."""
         with explaining():
-            counted = self._ledger(self.client).find({"what": "begun"}, {"process": 1})
+            counted = self._ledger(self.client).find({"what": {"$in": [*BEGUN]}}, {"process": 1})
             return Counter(int(line["process"]) for line in counted)
 
     def made(self) -> list[tuple[int, str]]:
@@ -137,6 +137,28 @@ class Opened:
         with explaining():
             there = {"queue": {"$in": [*queues]}, "status": {"$in": ["new", "error"]}}
             return int(self._collection(self._names.messages).count_documents(there))
+
+    @property
+    def has_items(self) -> bool:
+        """See Access: queues in the application's own collections do not exist."""
+        return False
+
+    @property
+    def engine(self) -> Any:
+        """See Access."""
+        raise NotImplementedError
+
+    def awaited_engine(self) -> Any:
+        """See Access."""
+        raise NotImplementedError
+
+    def waiting_items(self) -> int:
+        """See Access."""
+        return 0
+
+    def items(self) -> list[Sequence[Any]]:
+        """See Access."""
+        return []
 
     def messages(self) -> list[Sequence[Any]]:
         """See Access."""

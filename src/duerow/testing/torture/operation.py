@@ -13,6 +13,7 @@ from duerow import Message, Queue
 from duerow.testing.torture.environment import BILLS, BILLS_DEAD, ORDERS, OUT_OF_LUCK, WORKED, Setting, queues
 from duerow.testing.torture.ledger import Ledger, Line
 from duerow.testing.torture.producer import GROUPS, LEASE
+from duerow.testing.torture.workload import allowed
 
 PAUSE = 0.02
 
@@ -48,6 +49,7 @@ class Operator:
             self.maintain: 1,
             self.pause: 1,
         }
+        self.works = allowed(self.works, setting.only)
 
     def go_on(self) -> None:
         """Do one thing after the other."""

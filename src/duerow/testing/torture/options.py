@@ -20,7 +20,7 @@ class Options:
         seed: the seed of all random choices in the run.
         kills: the least number of processes to kill.
         seconds: the longest time for which faults happen; None: until enough processes were killed.
-        processes: how many processes work at any moment, at least four: a producer, two consumers and an operator.
+        processes: how many processes work at any moment, at least two: a producer and a consumer.
         stops: whether processes are suspended for longer than their leases, and then continue.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
         exhaust: whether all connections that the server has left are taken for a moment; not in a shared database.
@@ -31,6 +31,8 @@ class Options:
         restarts: the number of kills between two restarts.
         upgrade_from: the version whose tables a run begins with; they are upgraded while it goes on. None: today's.
         beside: another Python interpreter, with a version of duerow that half of the processes work with.
+        only: the names of the operations that the processes use, and of whole workloads; empty: all of them.
+        patience: seconds in which the consumers must finish what is left when all faults are over; then it is stuck.
     """
 
     seed: int = field(default_factory=any_seed)
@@ -47,3 +49,5 @@ class Options:
     restarts: int = 50
     upgrade_from: int | None = None
     beside: str | None = None
+    only: tuple[str, ...] = ()
+    patience: float = 240.0

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+import duerow
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
 from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, declare, queues
 from duerow.testing.torture.ledger import Ledger, Line
+from duerow.testing.torture.pipelines import RecordSender
+from duerow.testing.torture.rows import RowInserter
+from duerow.testing.torture.workload import allowed
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250
@@ -26,7 +30,7 @@ def produce(setting: Setting, ready: Callable[[], None]) -> None:
     with setting.open() as database:
         declare(database)
         ready()
-        Producer(setting, queues(database, LEASE)).go_on()
+        Producer(setting, database).go_on()
 
 
 class Producer:
@@ -34,11 +38,11 @@ class Producer:
 
     Args:
         setting: where.
-        queues: to what.
+        database: its handle.
     """
 
-    def __init__(self, setting: Setting, queues: dict[str, Queue[Any]]) -> None:
-        self.setting, self.queues, self.chance = setting, queues, setting.chance
+    def __init__(self, setting: Setting, database: duerow.Database) -> None:
+        self.setting, self.queues, self.chance = setting, queues(database, LEASE), setting.chance
         self.ledger = Ledger(setting)
         self.ways: dict[Callable[[], None], int] = {
             self.push: 4,
@@ -46,7 +50,11 @@ class Producer:
             self.push_keyed: 3,
             self.push_with_a_row: 3,
             self.push_in_transactions_that_overlap: 2,
+            **RecordSender(setting, database, self.ledger).ways,
         }
+        if setting.access.has_items:
+            self.ways |= RowInserter(setting, self.ledger).ways
+        self.ways = allowed(self.ways, setting.only)
 
     def go_on(self) -> None:
         """Push again and again."""

@@ -58,6 +58,7 @@ class Report:
         stories: what the ledger, the history and the tables say about the first broken promises.
         upgrade: from which version the tables were upgraded meanwhile, and by whom, in words; "" if they were not.
         parts: what the processes of each version did, if there were two.
+        kinds: which promises were broken, in short, each once.
     """
 
     seed: int
@@ -72,6 +73,7 @@ class Report:
     stories: tuple[str, ...]
     upgrade: str = ""
     parts: tuple[VersionShare, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         counted = [
@@ -96,6 +98,7 @@ def report_on(
     seconds: float,
     upgrade: str = "",
     parts: Sequence[VersionShare] = (),
+    kinds: Sequence[str] = (),
 ) -> Report:
     """Return what a verdict found.
 
@@ -109,6 +112,7 @@ def report_on(
         seconds: how long it took.
         upgrade: see `Report`.
         parts: see `Report`.
+        kinds: which promises `others` are about.
     """
     broken = verdict.broken_promises()
     told = sorted(map(verdict.story, broken[:MOST_STORIES]), key=len)
@@ -126,4 +130,5 @@ def report_on(
         stories=stories[:STORIES],
         upgrade=upgrade,
         parts=tuple(parts),
+        kinds=tuple(dict.fromkeys([*kinds, *(one.kind for one in broken)])),
     )

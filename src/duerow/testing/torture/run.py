@@ -16,6 +16,7 @@ from typing import Any, Final
 from duerow.errors import ConfigurationError
 from duerow.phrases import Argument
 from duerow.testing.torture import tables
+from duerow.testing.torture.access import BEGUN
 from duerow.testing.torture.environment import Setting, declare, queues
 from duerow.testing.torture.evidence import Span
 from duerow.testing.torture.faults import Faults, proxy_for
@@ -26,6 +27,7 @@ from duerow.testing.torture.sides import ROLES, Here, Side, There, ordered
 from duerow.testing.torture.upgrade import LOG, Upgrade, check_number
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import MOST_WORK, WorkerProcess
+from duerow.testing.torture.workload import chosen, has_operators, used_workloads
 from duerow.testing.trace import Event, read
 from duerow.testing.trace_check import BY_THE_CLOCK, STAYING, check
 
@@ -57,9 +59,6 @@ EARLIER: Final = 0.6
 
 SPARED: Final = 60.0
 """Seconds for which nobody is killed when enough were, and too little was done yet: a busy machine takes its time."""
-
-PATIENCE: Final = 240.0
-"""Seconds in which what is left must be finished; then it is stuck."""
 
 
 def torture(
@@ -142,6 +141,7 @@ class Run:
         self._chance = random.Random(options.seed)
         self._alive: list[WorkerProcess] = []
         self.setting = Setting(url, settings, options.seed, serializable=options.serializable, clocks=options.clocks)
+        self.setting = replace(self.setting, only=options.only and chosen(options.only))
         self._proxy = proxy_for(self.setting.access) if options.cuts else None
         self.faults = Faults(options, self.setting, self._proxy, self._chance)
         self.killed: Counter[str] = Counter()
@@ -153,6 +153,8 @@ class Run:
         self._killed_of: Counter[Side] = Counter()
         self._upgrade: Upgrade | None = None
         self._begun_before = 0
+        self._used = chosen(options.only, self.setting.access.has_items)
+        self._workloads = used_workloads(self._used)
 
     def create(self) -> None:
         """Make the tables, those of an earlier version if they are to be upgraded.
@@ -201,9 +203,7 @@ class Run:
         if self._upgrade is None:  # else the producers declare it, when they can
             with self.setting.open() as database:
                 self._first_tick = declare(database).next_at
-        more = ("consumer", "producer")
-        roles = [*FEWEST, *(more[number % 2] for number in range(self._options.processes - len(FEWEST)))]
-        for role in roles:
+        for role in self._roles():
             self._alive.append(self._start(role))
         began = time.monotonic()
         sparing_until: float | None = None
@@ -233,18 +233,18 @@ class Run:
         """Let the consumers that live finish what is left; a few more come, as some may be of a kind that rests."""
         self.faults.pass_over(all_of_them=True)
         if self._upgrade is not None:
-            self._upgrade.finish(PATIENCE)
+            self._upgrade.finish(self._options.patience)
         for one in [*self._alive]:
             if one.stopped is not None:
                 one.go_on()
             if one.role != "consumer" or one.full:
                 self._kill(one)
-        for kind in ("ahead", "one by one"):
+        for kind in (kind for workload in self._workloads for kind in workload.last):
             self._alive.append(self._start("consumer", kind, last=True))
         with self.setting.open() as database:
             for queue in queues(database, timedelta(seconds=1)).values():
                 queue.resume()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self._options.patience
         while self._reader.left() and time.monotonic() < deadline:
             time.sleep(0.1)
 
@@ -269,18 +269,23 @@ class Run:
         last = self._reader.last_tick()  # read before the messages, as the server may commit one more
         ticked = None if self._first_tick is None and self._upgrade is None else Span(self._first_tick, last)
         lines = Ledger(self.setting).lines()
-        verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked)
+        verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked, self._reader.items())
         events = {int(file.stem): read([file]) for file in self._traces.iterdir()}
         every = [event for each in events.values() for event in each]
-        broken = (one for one in check(every) if one.rule != BY_THE_CLOCK or self.setting.times_agree)
+        broken = [one for one in check(every) if one.rule != BY_THE_CLOCK or self.setting.times_agree]
         others = [*self.ended, *map(str, broken)]
+        kinds = [*("no process ends by itself" for _ in self.ended), *(one.rule for one in broken)]
         upgraded = ""
         if self._upgrade is not None:
-            others += self._upgrade.broken_promises(self._reader.made())
+            wrong = [*self._upgrade.broken_promises(self._reader.made())]
+            others += wrong
+            kinds += ["the tables are upgraded once" for _ in wrong]
             upgraded = f"{self._upgrade}, before {self._begun_before} turns had begun"
         parts = [self._share(side, lines, events) for side in self._sides] if len(self._sides) > 1 else []
         happened = self.faults.happened
-        return report_on(verdict, self._options, self.killed, happened, others, len(every), seconds, upgraded, parts)
+        return report_on(
+            verdict, self._options, self.killed, happened, others, len(every), seconds, upgraded, parts, kinds
+        )
 
     def _is_enough(self, seconds: float) -> bool:
         if len(self.ended) >= HOPELESS:
@@ -314,8 +319,10 @@ class Run:
             if event.what == "settled" and event.sure and event.how not in STAYING
         }
         said = {(line.message, line.token) for line in mine if line.what in EVIDENCE or line.what == "taken"}
-        pushed, turns = (sum(line.what == what for line in mine) for what in ("pushed", "begun"))
-        return VersionShare(side.name, len(theirs), self._killed_of[side], pushed, turns, len(settled | said))
+        pushed = sum(line.what in ("pushed", "sent", "inserted") for line in mine)
+        turns = sum(line.what in BEGUN for line in mine)
+        ended = len(settled | said) + sum(line.what == "row ended" for line in mine)
+        return VersionShare(side.name, len(theirs), self._killed_of[side], pushed, turns, ended)
 
     def _is_time(self, killed: int) -> bool:
         """Return whether the tables are to be upgraded now."""
@@ -329,22 +336,46 @@ class Run:
             self._begun_before = sum(self._reader.begun().values())
 
     def _start(self, role: str, kind: str | None = None, last: bool = False) -> WorkerProcess:
-        side = self._sides[0] if len(self._sides) == 1 else self._fewest(role)
+        side = self._sides[0] if len(self._sides) == 1 else self._fewest(role, kind)
         full = self._options.full_disk and not last and self._chance.random() < FULL
         self.faults.happened["full disks"] += full
         setting = replace(self._reached(side), full=full)
         if self._upgrade is not None and not self._upgrade.is_over:
             earlier = self._options.upgrade_from is not None and self._chance.random() < EARLIER
             setting = replace(setting, outdated=True, known=self._upgrade.first if earlier else None)
-        kind = self._chance.choice(side.kinds) if kind is None else kind
+        kind = self._chance.choice(self._kinds(side)) if kind is None else kind
         process, ready = side.start(role, kind, setting)
         return WorkerProcess(process, role, kind, ready, self._chance.uniform(0, MOST_WORK), full, side=side)
 
-    def _fewest(self, role: str) -> Side:
-        """Return the side where the fewest processes of a role work, so that each has some."""
+    def _fewest(self, role: str, kind: str | None = None) -> Side:
+        """Return the side where the fewest processes of a role work, so that each has some.
+
+        Args:
+            role: the role.
+            kind: the kind of consumer, which one of the versions may not have; None: any.
+        """
+        able = [side for side in self._sides if kind is None or kind in side.kinds]
         there = Counter(id(one.side) for one in self._alive if one.role == role)
-        fewest = min(there[id(side)] for side in self._sides)
-        return self._chance.choice([side for side in self._sides if there[id(side)] == fewest])
+        fewest = min(there[id(side)] for side in able)
+        return self._chance.choice([side for side in able if there[id(side)] == fewest])
+
+    def _kinds(self, side: Side) -> list[str]:
+        """Return the kinds of consumers that may work there.
+
+        Raises:
+            ConfigurationError: there are none.
+        """
+        kinds = [kind for kind in side.kinds if kind in self._used]
+        if not kinds:
+            raise ConfigurationError(f"{side.name} has no consumers that handle what is pushed in this run")
+        return kinds
+
+    def _roles(self) -> list[str]:
+        """Return the roles of the processes that work at any moment."""
+        count = self._options.processes
+        more = ("consumer", "producer")
+        roles = [*FEWEST, *(more[number % 2] for number in range(count - len(FEWEST)))][:count]
+        return [role for role in roles if role != "operator" or has_operators(self._used)]
 
     def _reached(self, side: Side) -> Setting:
         """Return what the next process there is told."""

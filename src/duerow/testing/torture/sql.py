@@ -34,7 +34,8 @@ from sqlalchemy.pool import QueuePool
 
 from duerow.errors import StoreUnavailable
 from duerow.store import Settings, find_backend
-from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
+from duerow.testing.torture.access import APPLICATION, BEGUN, SIGNS, is_of_another
+from duerow.testing.torture.own_table import item
 
 SYNCHRONOUS: Final = "NORMAL"
 """How often SQLite waits for the disk: processes are killed, the power is not cut."""
@@ -43,6 +44,11 @@ CONNECTING: Final = 5
 """Seconds after which a server that does not answer counts as one that refuses a connection."""
 
 MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "leased_by", "token")
+ITEM: Final = (
+    "record",
+    "handled",
+    *(f"working_{part}" for part in ("status", "due_at", "leased_by", "attempts", "token")),
+)
 TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
 
 FINDING: Final = text(
@@ -71,6 +77,7 @@ class SqlAccess:
             self._message.c.token == bindparam("its"),
             self._message.c.leased_by.isnot(None),
         )
+        self._item = item(prefix).__table__
         self._plain = insert(self.table)
         self._asking = insert(self.table).values(held=select(func.count()).where(*same).scalar_subquery())
 
@@ -82,7 +89,7 @@ class SqlAccess:
     @cached_property
     def engine(self) -> Engine:
         """The engine of the ledger and the verdict, which lose no conflict, whatever the server's default is."""
-        return self._engine(None if self.is_file else "READ COMMITTED")
+        return self._engine(self._level)
 
     @property
     def is_file(self) -> bool:
@@ -133,7 +140,7 @@ class SqlAccess:
     def begun(self) -> Mapping[int, int]:
         """See Access."""
         process = self.table.c.process
-        counted = select(process, func.count()).where(self.table.c.what == "begun").group_by(process)
+        counted = select(process, func.count()).where(self.table.c.what.in_(BEGUN)).group_by(process)
         return {number: count for number, count in self._read(counted)}
 
     def made(self) -> list[tuple[int, str]]:
@@ -147,6 +154,37 @@ class SqlAccess:
         there = message.c.queue.in_(queues), message.c.status.in_(("new", "error"))
         return int(self._read(select(func.count()).select_from(message).where(*there))[0][0])
 
+    @property
+    def writes_wait(self) -> bool:
+        """See Access."""
+        return True
+
+    @property
+    def has_items(self) -> bool:
+        """See Access."""
+        return True
+
+    def awaited_engine(self) -> Any:
+        """See Access."""
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        url, arguments = self._told(self._driving.awaited)
+        engine = create_async_engine(url, connect_args=arguments, isolation_level=self._level)
+        _prepare(engine.sync_engine)
+        return engine
+
+    def waiting_items(self) -> int:
+        """See Access."""
+        columns = self._item.c
+        query = select(func.count()).where(
+            columns.working_status.in_(("new", "error")), columns.working_due_at.isnot(None)
+        )
+        return int(self._read(query)[0][0])
+
+    def items(self) -> list[Sequence[Any]]:
+        """See Access."""
+        return self._read(select(*(self._item.c[name] for name in ITEM)).order_by(self._item.c.id))
+
     def messages(self) -> list[Sequence[Any]]:
         """See Access."""
         return [row[:-1] for row in self._read(select(self._message))]
@@ -158,6 +196,7 @@ class SqlAccess:
     def create(self) -> None:
         """See Access."""
         self.table.create(self.engine)
+        self._item.create(self.engine)
 
     def drop(self) -> None:
         """See Access."""
@@ -221,22 +260,28 @@ class SqlAccess:
 
     def _engine(self, level: str | None) -> Engine:
         """Return an engine of the application's own, whose connections have a level of isolation from the beginning."""
+        url, arguments = self._told(self._driving.blocking)
+        engine = create_engine(url, poolclass=QueuePool, connect_args=arguments, max_overflow=30, isolation_level=level)
+        _prepare(engine)
+        self._engines.append(engine)
+        return engine
+
+    @property
+    def _level(self) -> str | None:
+        """The level of isolation that loses no conflict; None: there is only one."""
+        return None if self.is_file else "READ COMMITTED"
+
+    @property
+    def _driving(self) -> Any:
+        return find_backend(self._url).driving  # type: ignore[attr-defined]
+
+    def _told(self, driver: str) -> tuple[URL, dict[str, Any]]:
+        """Return the URL for a driver, and what its connections are made with."""
         located = self._url_read
-        driving: Any = find_backend(self._url).driving  # type: ignore[attr-defined]
         arguments: dict[str, Any] = {"timeout": 60} if self.is_file else {}
         if located.query.get("prepare_threshold") == "none":  # as behind a pooler
             arguments["prepare_threshold"] = None
-        engine = create_engine(
-            located.difference_update_query(driving.settings).set(drivername=driving.blocking),
-            poolclass=QueuePool,
-            connect_args=arguments,
-            max_overflow=30,
-            isolation_level=level,
-        )
-        if self.is_file:
-            event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}"))
-        self._engines.append(engine)
-        return engine
+        return located.difference_update_query(self._driving.settings).set(drivername=driver), arguments
 
     def _write(self, statement: Any, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
         if within is not None:
@@ -248,6 +293,18 @@ class SqlAccess:
     def _read(self, query: Select[Any]) -> list[Any]:
         with self.engine.connect() as connection:
             return list(connection.execute(query).all())
+
+
+def _prepare(engine: Engine) -> None:
+    """Let an engine on SQLite wait less for the disk."""
+    if engine.dialect.name == "sqlite":
+
+        def relax(connection: Any, _: Any) -> None:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+            cursor.close()
+
+        event.listen(engine, "connect", relax)
 
 
 def _ledger(prefix: str) -> Table:

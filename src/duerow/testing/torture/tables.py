@@ -12,7 +12,8 @@ import duerow
 from duerow.errors import ConfigurationError
 from duerow.testing.torture.access import PREFIX
 from duerow.testing.torture.environment import WORKED, Setting
-from duerow.testing.torture.evidence import Row, Turn
+from duerow.testing.torture.evidence import Item, Row, Turn
+from duerow.testing.torture.pipelines import STATIONS
 from duerow.testing.torture.sides import Side
 from duerow.testing.torture.upgrade import knowing
 
@@ -77,8 +78,19 @@ class Reader:
         return [(number, _word(name)) for number, name in self._setting.access.made()]
 
     def left(self) -> int:
-        """Return how many messages are still to be handled."""
-        return self._setting.access.waiting(WORKED)
+        """Return how many messages and rows are still to be handled."""
+        access = self._setting.access
+        return access.waiting((*WORKED, *STATIONS)) + (access.waiting_items() if access.has_items else 0)
+
+    def items(self) -> list[Item] | None:
+        """Return all rows of the application's own table; None: this database has no such queues."""
+        access = self._setting.access
+        if not access.has_items:
+            return None
+        return [
+            Item(record, handled, _word(status), due_at is not None, _word(leased_by), attempts, token)
+            for record, handled, status, due_at, leased_by, attempts, token in access.items()
+        ]
 
     def last_tick(self) -> datetime | None:
         """Return the last tick of the schedule that became a message; None: there was none."""

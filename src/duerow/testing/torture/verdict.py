@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from duerow.queue.schedule import TICK
+from duerow.testing.torture.access import BEGUN
 from duerow.testing.torture.environment import BILLS_DEAD, DONE, EVERY, TICKS, WITH_HISTORY, WORKED
-from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Row, Span, Turn
+from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Item, Row, Span, Turn
 from duerow.testing.torture.ledger import EVIDENCE, POPPED, WITHIN, Line
+from duerow.testing.torture.records import Items, Passage
 
 ENDS = frozenset(("done", "moved", "dropped"))
 """Outcomes of turns in the history after which a message is no longer there."""
@@ -31,34 +34,44 @@ class Verdict:
         rows: all messages in the tables.
         turns: all turns in the history.
         ticked: between which of its ticks the schedule was at work; None: there was none.
+        items: all rows of the application's own table; None: this database has no such queues.
 
     Attributes:
         allowed: how often a message began after a later one of its group where the promise allows it, by why.
     """
 
     def __init__(
-        self, lines: Sequence[Line], rows: Sequence[Row], turns: Sequence[Turn], ticked: Span | None = None
+        self,
+        lines: Sequence[Line],
+        rows: Sequence[Row],
+        turns: Sequence[Turn],
+        ticked: Span | None = None,
+        items: Sequence[Item] | None = (),
     ) -> None:
         self.lines, self.rows, self.turns, self.ticked = lines, rows, turns, ticked
+        self.passage, self.items = Passage(lines, rows), None if items is None else Items(lines, items)
         self.allowed: Counter[str] = Counter()
 
     @property
     def turns_begun(self) -> int:
         """How many turns were begun: what the verdict is about."""
-        return sum(line.what == "begun" for line in self.lines)
+        return sum(line.what in BEGUN for line in self.lines)
 
     def broken_promises(self) -> list[BrokenPromise]:
         """Return all promises that were not kept."""
-        return [
-            *self.lost_or_doubled(),
-            *self.half_pushed(),
-            *self.lent_twice(),
-            *self.stuck(),
-            *self.together(),
-            *self.broken_extensions(),
-            *self.out_of_order(),
-            *self.not_ticked_once(),
-        ]
+        looks: dict[str, Callable[[], Iterable[BrokenPromise]]] = {
+            "a message ends once": self.lost_or_doubled,
+            "a push is part of its transaction": self.half_pushed,
+            "a turn is handed out once": self.lent_twice,
+            "nothing is stuck": self.stuck,
+            "of a group one message is held at a time": self.together,
+            "an extended lease holds": self.broken_extensions,
+            "a group keeps its order": self.out_of_order,
+            "a tick is pushed once": self.not_ticked_once,
+            "a record comes out of the pipeline once": self.passage.broken_promises,
+            "a row ends once": self.wrong_rows,
+        }
+        return [replace(one, kind=kind) for kind, look in looks.items() for one in look()]
 
     # Nothing lost, nothing doubled, nothing stuck.
 
@@ -107,7 +120,7 @@ class Verdict:
 
     def lent_twice(self) -> Iterator[BrokenPromise]:
         """No turn was handed out twice; who pops a message has no turn."""
-        begun = (line for line in self.lines if line.what == "begun" and line.note != POPPED)
+        begun = (line for line in self.lines if line.what in ("begun", "called") and line.note != POPPED)
         turns = Counter((line.message, line.token) for line in begun)
         for (id, token), times in turns.items():
             if times > 1 and id is not None:
@@ -118,6 +131,10 @@ class Verdict:
         for row in self.rows:
             if (row.queue in WORKED and row.status in ("new", "error")) or row.leased_by is not None:
                 yield BrokenPromise(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
+
+    def wrong_rows(self) -> Iterable[BrokenPromise]:
+        """Each row of the application's own table ended once."""
+        return () if self.items is None else self.items.broken_promises()
 
     def not_ticked_once(self) -> Iterator[BrokenPromise]:
         """Each tick of the schedule became one message, from its first one to its last one."""
@@ -257,7 +274,16 @@ class Verdict:
             f"{len(self.known)} messages, {self.turns_begun} turns begun, {groups} of them in groups; "
             f"ledger {dict(lines)}; history {dict(turns)}; dead at the end {self._dead()}; "
             f"began after a later one of the group, as is allowed: {dict(self.allowed)}; "
-            f"{sum(row.queue == TICKS for row in self.rows)} ticks of a schedule"
+            f"{sum(row.queue == TICKS for row in self.rows)} ticks of a schedule; "
+            f"{len(self.passage.records)} records through a pipeline; {self._own_rows()}"
+        )
+
+    def _own_rows(self) -> str:
+        if self.items is None:
+            return "no rows of an own table, which are a queue in SQL databases only"
+        return (
+            f"{len(self.items.records)} rows of an own table, {self.items.begun_again} of them handled more than once, "
+            "as is allowed"
         )
 
     def _dead(self) -> int:
@@ -265,12 +291,17 @@ class Verdict:
 
     def story(self, broken: BrokenPromise) -> str:
         """Return what the ledger, the history and the tables say of the messages of a broken."""
-        of_acts = (line for line in self.lines if line.act in broken.acts and line.message is None)
+        of_acts = [line for line in self.lines if line.act in broken.acts and line.message is None]
         of_messages = (line for line in self.lines if line.message in broken.messages)
-        lines = sorted({*of_acts, *of_messages}, key=lambda line: line.seq)
+        of_records = (line for line in self.lines if line.note is not None and line.note in broken.records)
+        others = {
+            line for line in of_acts if broken.records and line.note is not None and line.note not in broken.records
+        }
+        lines = sorted({*of_acts, *of_messages, *of_records} - others, key=lambda line: line.seq)
         turns = [turn for turn in self.turns if turn.id in broken.messages]
         rows = [row for row in self.rows if row.id in broken.messages or row.payload.get("of") in broken.messages]
-        return "\n  ".join([broken.what, *_short(lines), *_short(turns), *_short(rows)])
+        items = [] if self.items is None else [one for one in self.items.items if one.record in broken.records]
+        return "\n  ".join([broken.what, *_short(lines), *_short(turns), *_short(rows), *_short(items)])
 
 
 def _short(items: Iterable[Any], most: int = 60) -> list[str]:

@@ -1,0 +1,222 @@
+"""A pipeline that records go through: a relay, a switch, a fork, and a split with its join.
+
+    records -> sorting -> copying  -> left, right
+                       -> dividing -> gathering -> whole
+
+A record is told by its name, which is the number of the act that pushed it and a number of its own. Whether it is
+copied or divided follows from the name, so a verdict knows where it has to come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import duerow
+from duerow import Draft, Fork, Join, Message, Pipeline, Queue, Relay, Split, Switch
+from duerow.pipeline.stations import Station
+from duerow.testing.torture.access import Undone
+from duerow.testing.torture.environment import LEASES, Setting
+from duerow.testing.torture.handler import Failed
+from duerow.testing.torture.ledger import Ledger, Line
+
+RECORDS: Final = "records"
+"""The entry."""
+
+SORTING, COPYING, DIVIDING, GATHERING = "sorting", "copying", "dividing", "gathering"
+SETS: Final = f"{GATHERING}/sets"
+LEFT, RIGHT, WHOLE = "left", "right", "whole"
+
+STATIONS: Final = (RECORDS, SORTING, COPYING, DIVIDING, GATHERING, SETS)
+"""The queues that records are in while they are on their way."""
+
+OUTPUTS: Final = (LEFT, RIGHT, WHOLE)
+"""The queues that they come out of, which nobody reads."""
+
+PARTS: Final = 3
+"""Into how many parts a record is divided."""
+
+BLOCKING, AWAITED = "pipeline", "awaited pipeline"
+KINDS: Final = (BLOCKING, AWAITED)
+"""What a consumer may be that runs the pipeline."""
+
+ENOUGH: Final = 60
+"""Messages that are on their way, from which on no records are added."""
+
+UNDER_CONFLICTS: Final = 10
+"""How much longer leases are if writes are refused that meet others.
+
+Parts of one set that several processes have conflict again and again, and the pauses before the next try grow longer
+than the leases of a run: others then take the parts, which conflict in turn, and no set is ever complete.
+"""
+
+GROUPS: Final = 5
+PAUSE: Final = timedelta(milliseconds=50)
+
+
+def name_of(act: str, number: int) -> str:
+    """Return the name of a record."""
+    return f"{act}/{number}"
+
+
+def act_of(record: str) -> str:
+    """Return the act that pushed or inserted a record."""
+    return record.partition("/")[0]
+
+
+def outputs_of(record: str) -> tuple[str, ...]:
+    """Return the queues that a record has to come out of, each once."""
+    return (LEFT, RIGHT) if is_copied(record) else (WHOLE,)
+
+
+def is_copied(record: str) -> bool:
+    """Whether it is copied; else it is divided."""
+    return int(record.rpartition("/")[2]) % 2 == 1
+
+
+def carry(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
+    """Run the pipeline until killed."""
+    stations = Stations(setting)
+    if kind == AWAITED:
+        asyncio.run(_carry_async(setting, stations, ready))
+        return
+    with setting.open() as database:
+        ready()
+        stations.pipeline().run(database, until=None, signals=False)
+
+
+async def _carry_async(setting: Setting, stations: Stations, ready: Callable[[], None]) -> None:
+    async with await setting.aopen() as database:
+        ready()
+        await stations.pipeline().arun(database, until=None, signals=False)
+
+
+class Stations:
+    """The functions of the stations. Each writes what it was given before it does anything.
+
+    Args:
+        setting: where.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.chance, self.ledger = setting.chance, Ledger(setting)
+        factor = 1 if setting.access.writes_wait else UNDER_CONFLICTS
+        self.lease = timedelta(milliseconds=factor * self.chance.choice(LEASES))
+
+    def pipeline(self) -> Pipeline:
+        """Return the pipeline. Nothing is ever given up, and a set waits for its parts as long as a run may take."""
+        terms: dict[str, Any] = {"retry": duerow.fixed(PAUSE), "lease": self.lease}
+        stations: Sequence[Station] = [
+            Relay(RECORDS, self.look_at, to=SORTING, **terms),
+            Switch(SORTING, self.sort, to={"copy": COPYING, "divide": DIVIDING}, **terms),
+            Fork(COPYING, self.copy, to=[LEFT, RIGHT], **terms),
+            Split(DIVIDING, self.divide, to=GATHERING, **terms),
+            Join(
+                GATHERING,
+                self.gather,
+                to=WHOLE,
+                by="payload.record",
+                count=PARTS,
+                within=timedelta(days=30),
+                **terms,
+            ),
+        ]
+        return Pipeline("parcels", stations, outputs=OUTPUTS)
+
+    def look_at(self, message: Message) -> Any:
+        """A relay: the record goes on."""
+        self._work(message)
+        return message.payload
+
+    def sort(self, message: Message) -> Any:
+        """A switch: the record goes one of two ways."""
+        self._work(message)
+        return "copy" if is_copied(message.payload["record"]) else "divide", message.payload
+
+    def copy(self, message: Message) -> Any:
+        """A fork: it goes both ways."""
+        self._work(message)
+        return {LEFT: message.payload, RIGHT: message.payload}
+
+    def divide(self, message: Message) -> Any:
+        """A split: its parts go on, one by one."""
+        self._work(message)
+        return [{**message.payload, "part": part} for part in range(PARTS)]
+
+    def gather(self, parts: Sequence[Message]) -> Any:
+        """A join: what comes out tells its parts."""
+        record = parts[0].payload["record"]
+        self.ledger.write(Line("called", act_of(record), SETS, note=record))
+        self._think()
+        return {"record": record, "parts": sorted(part.payload["part"] for part in parts)}
+
+    def _work(self, message: Message) -> None:
+        record = message.payload["record"]
+        line = Line("called", act_of(record), message.queue, message.id, message.token, message.group, note=record)
+        self.ledger.write(line)
+        self._think()
+
+    def _think(self) -> None:
+        """Take a moment, and fail now and then."""
+        time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
+        if self.chance.random() < 0.1:
+            raise Failed("this attempt")
+
+
+class RecordSender:
+    """Pushes records into the pipeline; part of a producer.
+
+    Args:
+        setting: where.
+        database: its handle.
+        ledger: the producer's.
+    """
+
+    def __init__(self, setting: Setting, database: duerow.Database, ledger: Ledger) -> None:
+        self.setting, self.ledger, self.chance = setting, ledger, setting.chance
+        self.queue: Queue[Any] = database.queue(RECORDS)
+        self.ways: dict[Callable[[], None], int] = {self.send_records: 2, self.send_records_with_a_row: 1}
+
+    def send_records(self) -> None:
+        """Some records."""
+        if self._are_enough:
+            return
+        act = self.ledger.new_act()
+        drafts = self._drafts(act)
+        self.ledger.write(Line("pushing", act, RECORDS))
+        self._send(drafts)
+        self.ledger.write(*self._lines(act, drafts), Line("over", act, RECORDS))
+
+    def send_records_with_a_row(self) -> None:
+        """Some records and a line of the ledger, both or neither."""
+        if self._are_enough:
+            return
+        act = self.ledger.new_act(within=True)
+        drafts, undone = self._drafts(act), self.chance.random() < 0.2
+        self.ledger.write(Line("pushing", act, RECORDS))
+        with self.setting.transaction() as opened:
+            self.ledger.write(*self._lines(act, drafts), within=opened)
+            self._send(drafts, within=opened)
+            if undone:
+                raise Undone
+        if not undone:
+            self.ledger.write(Line("over", act, RECORDS))
+
+    def _send(self, drafts: Sequence[Draft], **how: Any) -> None:
+        self.queue.push_many(drafts, **how)
+
+    @property
+    def _are_enough(self) -> bool:
+        return self.setting.access.waiting(STATIONS) >= ENOUGH
+
+    def _drafts(self, act: str) -> list[Draft]:
+        count, chance = self.chance.choice((1, 2, 5)), self.chance
+        first = chance.randrange(2)  # else one alone would always be divided
+        groups = (f"g-{chance.randrange(GROUPS)}" if chance.random() < 0.4 else None for _ in range(count))
+        return [Draft({"record": name_of(act, first + n)}, group=group) for n, group in enumerate(groups)]
+
+    def _lines(self, act: str, drafts: Sequence[Draft]) -> list[Line]:
+        return [Line("sent", act, RECORDS, group=draft.group, note=draft.payload["record"]) for draft in drafts]
