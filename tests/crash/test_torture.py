@@ -27,6 +27,7 @@ from duerow.testing.torture.sides import Here
 from duerow.testing.torture.upgrade import LOG
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import AFTER_A_STOP, WorkerProcess
+from duerow.testing.torture.workload import ROWS
 from tests.crash.conftest import Start
 
 FINE = report_on(Verdict([], [], []), Options(7), {}, {}, [], 0, 0.0)
@@ -98,12 +99,19 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         "6",
         "--beside",
         "then/bin/python",
+        "--only",
+        "rows",
+        "--only",
+        "push keyed",
     ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
     assert called == [
         "sqlite:///spare.db",
         Options(
-            *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), upgrade_from=6, beside="then/bin/python"
+            *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"),
+            upgrade_from=6,
+            beside="then/bin/python",
+            only=("rows", "push keyed"),
         ),
         True,
     ]
@@ -121,6 +129,59 @@ def test_a_broken_promise_is_told_with_its_story_and_exit_code_8(monkeypatch: py
     assert as_json.exit_code == 8
     told = json.loads(as_json.stdout)
     assert (told["seed"], told["killed"], told["faults"], told["broken"]) == (7, {"pop": 2}, {"cut": 1}, 1)
+
+
+def test_the_command_writes_the_smallest_run_that_breaks_the_promise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    lost = Verdict([Line("pushed", "1.1", "mail", 17)], [], [])
+    report, file = report_on(lost, Options(7), {}, {}, [], 0, 0.0), tmp_path / "smallest.py"
+    result, _ = tortured(monkeypatch, report, "--seed", "7", "--shrink", str(file))
+    assert result.exit_code == 8
+    assert f"{file} repeats the smallest run that was found: 0 kills, 2 processes" in " ".join(result.stderr.split())
+    assert "message 17 of mail ended 0 times" in file.read_text()
+
+
+def test_a_run_that_keeps_all_promises_leaves_no_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file = tmp_path / "smallest.py"
+    result, _ = tortured(monkeypatch, FINE, "--shrink", str(file))
+    assert result.exit_code == 0
+    assert not file.exists()
+
+
+def test_a_script_that_could_not_be_written_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    result, called = tortured(monkeypatch, FINE, "--shrink", str(tmp_path / "missing" / "smallest.py"))
+    assert result.exit_code == 2
+    assert called == []
+
+
+def test_a_process_that_ended_by_itself_is_not_stopped(setting: Setting):
+    Faults(Options(), setting, None, setting.chance)._stop([Idle(has_ended=True)])  # type: ignore[list-item]
+
+
+def test_the_consumers_that_finish_are_of_the_workloads_that_a_run_has(run: Run, monkeypatch: pytest.MonkeyPatch):
+    started: list[Any] = []
+    monkeypatch.setattr(run, "_start", lambda *terms, **more: started.append((*terms, more)))
+    run.finish()
+    assert started == [
+        ("consumer", kind, {"last": True}) for kind in ("ahead", "one by one", "pipeline", "rows, ahead")
+    ]
+
+
+def test_operators_and_kinds_of_consumers_that_a_run_does_not_use_are_not_started(setting: Setting, tmp_path: Path):
+    run = Run(setting.url, setting.settings, Options(7, only=("rows",)), None, tmp_path)
+    run.create()
+    assert {*run._roles()} == {"producer", "consumer"}
+    assert {*run._kinds(run._sides[0])} == {*ROWS.kinds}
+    older = Here(None, Path(), "sqlite:///spare.db")
+    older.kinds = ["ahead"]
+    with pytest.raises(ConfigurationError, match="has no consumers that handle what is pushed"):
+        run._kinds(older)
+
+
+def test_consumers_that_another_version_does_not_have_work_here(run: Run):
+    older = Here(None, Path(), "sqlite:///spare.db")
+    older.kinds = ["ahead"]
+    run._sides.append(older)
+    assert {run._fewest("consumer", "pipeline") for _ in range(9)} == {run._sides[0]}
 
 
 def test_the_report_names_the_upgrade_and_what_each_version_did():
@@ -194,6 +255,7 @@ class Idle:
     """A process whose time is up, and that has done nothing yet."""
 
     role, kind, name, side, stopped, full = "consumer", "pop", "pop", None, None, False
+    begun = (0.0, 0.0)
     is_over = True
 
     def __init__(self, has_ended: bool = False) -> None:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from duerow.testing.torture import Options, Report, torture
 from duerow.testing.torture.options import any_seed
+from duerow.testing.torture.shrink import script, shrink
 from tests.processes import forking
 from tests.servers import mariadb, mongodb, pgbouncer, postgresql
 
@@ -46,6 +47,8 @@ def main() -> int:
     parser.add_argument("--pooler", choices=pgbouncer.MODES, help="put PgBouncer in front of PostgreSQL, in this mode")
     parser.add_argument("--upgrade-from", type=int, metavar="N", help="begin with the tables of this earlier version")
     parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with another version of duerow")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="use only these operations")
+    parser.add_argument("--shrink", type=Path, metavar="FILE", help="write the smallest run that breaks a promise")
     asked = parser.parse_args()
     if unknown := set(asked.families) - set(FAMILIES):
         parser.error(f"no database is called {', '.join(sorted(unknown))}")
@@ -86,9 +89,16 @@ def run(family: str, asked: argparse.Namespace) -> Report:
             restarts=asked.restarts,
             upgrade_from=asked.upgrade_from,
             beside=asked.beside,
+            only=tuple(asked.only),
         )
-        report = torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
-    print(report, flush=True)
+
+        def repeat(options: Options) -> Report:
+            return torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
+
+        report = repeat(options)
+        print(report, flush=True)
+        if report.broken and asked.shrink:
+            asked.shrink.write_text(script(shrink(options, report, repeat), options))
     return report
 
 

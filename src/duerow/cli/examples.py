@@ -59,6 +59,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "torture": (
         "duerow torture sqlite:///spare.db",
         "duerow torture postgresql://app@localhost/spare --kills 1000 --restart 'pg_ctl restart -m immediate'",
+        "duerow torture postgresql://app@localhost/spare --shrink smallest.py",
         "duerow torture postgresql://app@localhost/spare --upgrade-from 6",
         "duerow torture postgresql://app@localhost/spare --beside then/bin/python",
     ),

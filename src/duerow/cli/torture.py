@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from duerow.cli.options import AsJson
 from duerow.cli.output import print_json, tell
+
+if TYPE_CHECKING:
+    from duerow.testing.torture import Options, Report
 
 BROKEN: Final = 8
 
@@ -23,7 +28,7 @@ def torture(
     seconds: Annotated[
         float | None, typer.Option(min=0, metavar="N", help="End sooner, after this many seconds of faults.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
+    processes: Annotated[int, typer.Option(min=2, metavar="N", help="How many processes work at any moment.")] = 8,
     stops: Annotated[bool, typer.Option(help="Suspend processes for longer than their leases.")] = True,
     cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
     exhaust: Annotated[
@@ -47,6 +52,20 @@ def torture(
         str | None,
         typer.Option(metavar="PYTHON", help="An interpreter with another version of duerow: half of the work is its."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Use only this operation, or all of messages, pipelines or rows; may be repeated."
+        ),
+    ] = None,
+    shrink: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="If a promise breaks, look for the smallest run that breaks it, and write it to this Python file.",
+        ),
+    ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -57,6 +76,8 @@ def torture(
     from duerow.testing.torture import Options, torture
     from duerow.testing.torture.options import any_seed
 
+    if shrink is not None and not shrink.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {shrink.parent}", param_hint="--shrink")
     options = Options(
         any_seed() if seed is None else seed,
         kills,
@@ -71,12 +92,29 @@ def torture(
         restart,
         upgrade_from=upgrade_from,
         beside=beside,
+        only=tuple(only or ()),
     )
     tell(f"seed {options.seed}", err=True)
-    report = torture(url, options, shared, tell=lambda text: tell(text, err=True))
+
+    def run(options: Options) -> Report:
+        return torture(url, options, shared, tell=lambda text: tell(text, err=True))
+
+    report = run(options)
     if as_json:
         print_json(asdict(report))
     else:
         tell(report)
     if report.broken:
+        if shrink is not None:
+            _shrink(options, report, run, shrink, shared)
         raise typer.Exit(BROKEN)
+
+
+def _shrink(options: Options, report: Report, run: Callable[[Options], Report], file: Path, shared: bool) -> None:
+    """Look for the smallest run that breaks the promise, and write it to a file."""
+    from duerow.testing.torture.shrink import described, script, shrink
+
+    tell("looking for a smaller run that breaks the same promise; Ctrl-C ends the search", err=True)
+    shrunk = shrink(options, report, run, tell=lambda text: tell(text, err=True))
+    file.write_text(script(shrunk, options, shared))
+    tell(f"{file} repeats the smallest run that was found: {described(shrunk.options)}", err=True)

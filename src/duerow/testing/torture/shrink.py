@@ -1,0 +1,295 @@
+"""Make a failing run smaller: leave out kills, faults, operations and processes for as long as a promise breaks.
+
+Runs are not repeated exactly: which kill meets which step depends on the machine. So a smaller run is tried a few
+times, and counts as failing if it breaks one of the promises once that the first run broke.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from duerow.errors import ConfigurationError, DuerowError
+from duerow.testing.torture.options import Options
+from duerow.testing.torture.report import Report
+from duerow.testing.torture.workload import chosen
+
+TRIES: Final = 3
+"""How often a smaller run is tried before it counts as one that breaks nothing."""
+
+MOST_RUNS: Final = 100
+"""How many runs there are at most."""
+
+FAULTS: Final[dict[str, Any]] = {
+    "stops": False,
+    "cuts": False,
+    "exhaust": False,
+    "clocks": False,
+    "full_disk": False,
+    "serializable": False,
+    "restart": None,
+    "upgrade_from": None,
+    "beside": None,
+}
+"""The options that turn faults on, and what turns them off."""
+
+FEWER_KILLS: Final = (0, 8, 4, 2)
+"""No kills are tried first, and then an eighth, a quarter and half of them."""
+
+FEWER_PROCESSES: Final = (2, 3, 4)
+
+
+class Enough(Exception):
+    """There were as many runs as there may be."""
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest run that was found to break a promise.
+
+    Attributes:
+        options: its options.
+        report: what it found.
+        runs: how many runs it took to find it.
+        failed, tried: how many of the runs with these options failed.
+    """
+
+    options: Options
+    report: Report
+    runs: int
+    failed: int
+    tried: int
+
+
+def shrink(
+    options: Options,
+    report: Report,
+    run: Callable[[Options], Report],
+    tell: Callable[[str], None] = print,
+    tries: int = TRIES,
+    most: int = MOST_RUNS,
+) -> Shrunk:
+    """Return the smallest run that is found to break one of the promises that a run broke.
+
+    An interrupt, an error of the database and the most runs end the search early, with what was found until then.
+
+    Args:
+        options: those of the run.
+        report: what it found, which is at least one broken promise.
+        run: tries others.
+        tell: is told of each run.
+        tries: how often a smaller run is tried.
+        most: how many runs there may be.
+    """
+    search = Search(options, report, run, tell, tries, most)
+    try:
+        search.go()
+    except (Enough, KeyboardInterrupt):
+        pass
+    except DuerowError as error:
+        tell(f"the search ended early: {error}")
+    return search.smallest
+
+
+class Search:
+    """See `shrink`.
+
+    Attributes:
+        smallest: the smallest run so far.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        report: Report,
+        run: Callable[[Options], Report],
+        tell: Callable[[str], None],
+        tries: int,
+        most: int,
+    ) -> None:
+        self._kinds, self._run, self._tell, self._tries, self._most = {*report.kinds}, run, tell, tries, most
+        self._runs = 0
+        self._kept: list[Options] = []  # their promises
+        self.smallest = Shrunk(options, report, 0, 1, 1)
+
+    def go(self) -> None:
+        """Leave out one sort of thing after the other; kills twice, as fewer may do when other things are gone."""
+        self.leave_out_kills()
+        self.leave_out_faults()
+        self.leave_out_operations()
+        self.leave_out_processes()
+        self.leave_out_kills()
+        self.repeat()
+
+    def leave_out_kills(self) -> None:
+        """Kill fewer processes."""
+        shrinks = True
+        while shrinks:
+            kills = self.smallest.options.kills
+            fewer = sorted({part and kills // part for part in FEWER_KILLS} - {kills})
+            shrinks = any(self._fails(replace(self.smallest.options, kills=count)) for count in fewer)
+
+    def leave_out_faults(self) -> None:
+        """Turn faults off."""
+        there = [name for name, off in FAULTS.items() if getattr(self.smallest.options, name) != off]
+        self._leave_out(there, lambda part: replace(self.smallest.options, **{name: FAULTS[name] for name in part}))
+
+    def leave_out_operations(self) -> None:
+        """Let the processes do less."""
+
+        def without(part: Sequence[str]) -> Options | None:
+            left = [name for name in chosen(self.smallest.options.only) if name not in part]
+            try:
+                return replace(self.smallest.options, only=chosen(left)) if left else None
+            except ConfigurationError:
+                return None
+
+        self._leave_out(chosen(self.smallest.options.only), without)
+
+    def leave_out_processes(self) -> None:
+        """Let fewer processes work at a time."""
+        options = self.smallest.options
+        for count in FEWER_PROCESSES:
+            if count < options.processes and self._fails(replace(options, processes=count)):
+                return
+
+    def repeat(self) -> None:
+        """Repeat the smallest run: for how often it fails, and for the shortest story."""
+        for _ in range(self._tries):
+            report, smallest = self._try(self.smallest.options), self.smallest
+            fails = self._is_broken(report)
+            shorter = fails and len(report.stories[0]) < len(smallest.report.stories[0])
+            self.smallest = replace(
+                smallest,
+                report=report if shorter else smallest.report,
+                failed=smallest.failed + fails,
+                tried=smallest.tried + 1,
+            )
+
+    def _leave_out(self, items: Sequence[str], without: Callable[[Sequence[str]], Options | None]) -> None:
+        """Leave out all items, halves of them, quarters, and so on to single ones, wherever that still fails.
+
+        Args:
+            items: their names.
+            without: returns the options without some of them; None: that is not enough for a run.
+        """
+        left, size = [*items], len(items)
+        while size:
+            place = 0
+            while place < len(left):
+                options = without(left[place : place + size])
+                if options is not None and self._fails(options):
+                    del left[place : place + size]
+                else:
+                    place += size
+            size //= 2
+
+    def _fails(self, options: Options) -> bool:
+        """Try a smaller run, and note it if it breaks one of the promises."""
+        if options == self.smallest.options:  # what was left out went together with something else before
+            return True
+        if options in self._kept:
+            return False
+        for tried in range(1, self._tries + 1):
+            report = self._try(options)
+            if self._is_broken(report):
+                self.smallest = Shrunk(options, report, self._runs, 1, tried)
+                return True
+        self._kept.append(options)
+        return False
+
+    def _try(self, options: Options) -> Report:
+        if self._runs == self._most:
+            raise Enough
+        self._runs += 1
+        report = self._run(options)
+        still = "still broken" if self._is_broken(report) else "not broken"
+        self._tell(f"run {self._runs}: {described(options)}: {still}")
+        return report
+
+    def _is_broken(self, report: Report) -> bool:
+        return not self._kinds.isdisjoint(report.kinds)
+
+
+def described(options: Options) -> str:
+    """Return in a few words how large a run is."""
+    faults = [name for name, off in FAULTS.items() if getattr(options, name) != off]
+    told = f"{options.kills} kills, {options.processes} processes, {len(chosen(options.only))} operations"
+    return f"{told}, {', '.join(faults)}" if faults else f"{told}, no faults"
+
+
+def arguments(options: Options) -> list[str]:
+    """Return the arguments of `duerow torture` that stand for options, as far as there are any for them."""
+    told: list[str] = []
+    for name, value in changed(options).items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            told.append(option if value else f"--no-{name}")
+        elif isinstance(value, tuple):
+            told += [part for one in value for part in (option, one)]
+        elif name not in WITHOUT_ARGUMENT and not callable(value):
+            told += [option, str(value)]
+    return told
+
+
+def changed(options: Options) -> dict[str, Any]:
+    """Return the seed, and the options that are not what they are by default."""
+    default = Options(seed=options.seed)
+    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    return {name: value for name, value in values.items() if name == "seed" or value != getattr(default, name)}
+
+
+def script(shrunk: Shrunk, before: Options, shared: bool = False) -> str:
+    """Return a Python program that repeats the smallest run until it breaks the promise, and tells how.
+
+    Args:
+        shrunk: the smallest run.
+        before: the run that it was made from.
+        shared: whether the database may have queues of somebody else.
+    """
+    options = shrunk.options
+    terms = {name: value for name, value in changed(options).items() if not callable(value)}
+    command = shlex.join(["duerow", "torture", "URL", *arguments(options), *(["--shared"] if shared else [])])
+    broken = "; ".join(shrunk.report.kinds)
+    about = [
+        f"This run of `duerow torture` broke a promise: {broken}.",
+        f"It failed {shrunk.failed} of {shrunk.tried} times. Which kill meets which step depends on the machine, so",
+        "this program repeats it until it fails, ten times at most:",
+        "",
+        "    python THIS_FILE URL",
+        "",
+        f"The same run once: {command}",
+        "",
+        f"It was made from a larger one with the same seed: {described(before)}.",
+    ]
+    if callable(options.restart):
+        about.append("That one restarted the server by a function, which is missing here.")
+    story = ["", "The shortest story:", "", *shrunk.report.stories[0].splitlines()]
+    return PROGRAM.format(
+        about="".join(f"# {line}".rstrip() + "\n" for line in [*about, *story]),
+        options="".join(f"    {name}={value!r},\n" for name, value in terms.items()),
+        shared=", shared=True" if shared else "",
+    )
+
+
+PROGRAM: Final = """\
+{about}
+import sys
+
+from duerow.testing.torture import Options, torture
+
+OPTIONS = Options(
+{options})
+
+if __name__ == "__main__":
+    for _ in range(10):
+        report = torture(sys.argv[1], OPTIONS{shared})
+        print(report)
+        if report.broken:
+            sys.exit(8)
+"""
+
+WITHOUT_ARGUMENT: Final = ("restarts", "patience")
+"""Options that the command does not have."""
