@@ -1,4 +1,4 @@
-"""Commands for one message: push it, show it in full, ask where its handler is."""
+"""Commands for one message: push it, show it in full, or ask where its handler is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from duerow.sync.queue import Queue
 from duerow.worker.progress import Progress
 
 TURNS: Final = 100
-"""The most turns of a message that are shown; the latest ones."""
+"""How many of a message's latest turns are shown at most."""
 
 
 def push(

@@ -54,7 +54,7 @@ class HealthFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._write("the worker does not run")
+        self._write("the worker is not running")
 
     def report(self, health: Health) -> None:
         """Write the file again, unless a worker hangs."""
