@@ -86,7 +86,7 @@ def audit(
 
 
 def chosen(where: str | None, queue: str | None, since: datetime | None) -> Condition | None:
-    """Return the condition on entries that the options make together."""
+    """Return the condition that combines the options; None if there are none."""
     parts: list[Condition] = [] if where is None else [as_condition(where)]
     if queue is not None:
         parts.append(field("payload.queue") == queue)

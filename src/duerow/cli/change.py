@@ -45,7 +45,7 @@ EvenIfLeased = Annotated[
 
 
 class Chosen(NamedTuple):
-    """The options that all commands that change messages share: where the messages are, which ones, how to report."""
+    """The options shared by all commands that change messages: where they are, which ones, and how to report."""
 
     url: str
     prefix: str

@@ -50,7 +50,7 @@ Roles = Annotated[
     typer.Option(
         "--role",
         metavar="ROLE[:QUEUES]",
-        help="viewer, operator or worker; add a pattern for some queues only, such as operator:orders*. Repeatable.",
+        help="viewer, operator or worker; a pattern limits it to some queues, such as operator:orders*. Repeatable.",
     ),
 ]
 

@@ -49,7 +49,7 @@ def history(
 
 
 def print_turns(events: Sequence[Event[Any]]) -> None:
-    """Print turns as a table; without any, "no turns"."""
+    """Print turns as a table, or "no turns" if there are none."""
     if not events:
         tell("no turns")
         return

@@ -70,7 +70,7 @@ def payload_text(payload: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Return the beginning of a text for a table on a terminal; all of it if a program reads the output."""
+    """Return the beginning of a text for a table on a terminal; all of it if the output is not a terminal."""
     return text if len(text) <= SHORT or not is_terminal() else f"{text[: SHORT - 1]}…"
 
 

@@ -31,7 +31,9 @@ def torture(
     exhaust: Annotated[
         bool, typer.Option(help="Briefly take all of the server's remaining connections; not with --shared.")
     ] = True,
-    clocks: Annotated[bool, typer.Option("--clocks", help="Give processes wrong clocks, and reset them.")] = False,
+    clocks: Annotated[
+        bool, typer.Option("--clocks", help="Give processes wrong clocks, and set them forward and back.")
+    ] = False,
     full_disk: Annotated[
         bool, typer.Option("--full-disk", help="Simulate a full disk for some processes; for SQLite.")
     ] = False,
@@ -49,12 +51,14 @@ def torture(
     ] = None,
     beside: Annotated[
         str | None,
-        typer.Option(metavar="PYTHON", help="A Python with another version of duerow, to do half of the work."),
+        typer.Option(
+            metavar="PYTHON", help="A Python interpreter with another version of duerow, to do half of the work."
+        ),
     ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Kill and disturb processes that use every operation, and check every promise. Exit code 8: one was broken.
+    """Kill and disturb processes that use every operation, and check every promise. Exit code 8: one is broken.
 
     Creates tables whose names begin with torture_, and drops them when it ends.
     """

@@ -110,7 +110,7 @@ def handle_of(module: str, queue: str) -> Any:
 
 
 def _handles(module: Any, queue: str) -> list[Any]:
-    """Return a module's top-level objects for a queue. Looks only at their types: a proxy may react to more."""
+    """Return a module's top-level objects for a queue. Compares only types: other access may trigger a proxy."""
     named = list(getattr(module, "__dict__", {}).values())
     return [one for one in named if issubclass(type(one), QUEUES) and one.name == queue]
 

@@ -71,7 +71,7 @@ class TaskState(msgspec.Struct, frozen=True):
     Attributes:
         id: the message's id.
         status: "waiting" (for its first or another attempt), "running", "done", "failed" (given up), "cancelled", or
-            "unknown" (nothing is kept about it, or nothing any longer).
+            "unknown" (nothing is kept about it any longer, or never was).
         attempts: how many times it was run.
         arguments: the arguments of the call by name; None: unknown.
         value: the result, if its status is "done" and results are kept.

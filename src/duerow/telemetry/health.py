@@ -34,7 +34,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def __call__(self) -> str:
-        """Return `ok` or the problem, without anything that needs a login to see."""
+        """Return `ok` or the problem, without details that people may see only after a login."""
         async with self._asking:
             if monotonic() - self._at >= self._age:
                 self._answer, self._at = await self._asked(), monotonic()

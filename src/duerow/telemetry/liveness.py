@@ -91,7 +91,7 @@ class Systemd:
         self._ready = False
 
     def report(self, health: Health) -> None:
-        """Report once that the workers are ready, then their state; keep quiet to the watchdog while a worker hangs."""
+        """Report once that the workers are ready, then their state; the watchdog hears nothing if a worker hangs."""
         lines = [f"STATUS={health.why}"]
         if health.ready and not self._ready:
             self._ready = True

@@ -32,7 +32,7 @@ Authenticate = Callable[[Request], Viewer | Awaitable[Viewer | None] | None]
 
 
 class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `application`; see there.
+    """The options of `application`, which describes them.
 
     With several databases, `called` is the name of this one, and `databases` holds the names of all.
     """
@@ -80,7 +80,7 @@ def checked(
     if isinstance(hosts, str):
         raise ConfigurationError("hosts= takes a list of names, such as ['queues.example.org']")
     if root_path and (not root_path.startswith("/") or root_path.endswith("/")):
-        raise ConfigurationError(f"root_path= must begin with a / and not end with one, unlike {shown(root_path)}")
+        raise ConfigurationError(f"root_path= is {shown(root_path)}, but it must begin with a / and not end with one")
     for name in ("session", "audit"):
         check_span(name, others[name], timedelta(seconds=1))
     return WebOptions(

@@ -85,7 +85,7 @@ class Fetcher:
         Also [] if each slot claims for itself and there are too many slots, so that this one can end.
         """
         while not self._run.over:
-            if self._in_flight.apart:  # nothing else may start beside them
+            if self._in_flight.apart:  # nothing else may start alongside them
                 yield RoomWanted()
                 continue
             try:

@@ -21,11 +21,11 @@ from duerow.worker.prefetch import Prefetch
 from duerow.worker.stack import Look
 
 NEVER: Final = 1e6
-"""So many seconds that nothing waits for them."""
+"""So many seconds that they never pass."""
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """An attempt, and how its turn ends. Not a tuple, since Python's garbage collection would scan each one."""
+    """An attempt, and how its turn ends. Not a tuple: Python's garbage collection would scan each one."""
 
     attempt: Attempt
     settlement: Settlement

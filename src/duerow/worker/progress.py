@@ -1,6 +1,6 @@
 """The progress that a handler reports: written for people while it works, and deleted some time later.
 
-The latest report on a message is a message of its own, in the queue `NAME/progress`, with the message's id in its key.
+The latest report on a message is a separate message, in the queue `NAME/progress`, with the message's id in its key.
 It is due when it may be deleted; see `duerow.queue.beside`.
 """
 

@@ -24,7 +24,7 @@ MOST_AT_ONCE = 1_000
 """The most turns in one settlement; a larger batch is settled in parts of this size."""
 
 SAMPLES = 100
-"""The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbours."""
+"""The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbors."""
 
 _NOW = timedelta(0)
 

@@ -1,6 +1,6 @@
 """The stack of a running handler: where it is in its code, asked for by an operator and answered by its worker.
 
-A question about a message is a message of its own, in the queue `NAME/stack`, with the message's id in its key and no
+A question about a message is a separate message, in the queue `NAME/stack`, with the message's id in its key and no
 payload. The answer replaces it. Each is due when it may be deleted; see `duerow.queue.beside`.
 
 Stacks contain files, lines and names of functions, but no values and no source text.
@@ -122,7 +122,7 @@ def stack_of(payload: Any) -> Stack | None:
 
 
 def of_thread(ident: int) -> list[StackFrame]:
-    """Return the frames of a handler that runs in a thread; if it runs an event loop, with those that this awaits."""
+    """Return the frames of a handler in a thread; if it runs an event loop, including what its task awaits."""
     calls = _calls(sys._current_frames().get(ident))
     for place, (frame, _) in enumerate(calls):
         if frame.f_code is asyncio.BaseEventLoop.run_until_complete.__code__:

@@ -117,7 +117,7 @@ def database(using: str | None = None) -> DjangoDatabase:
     It connects only when it is used, so modules may call this at import time.
 
     Args:
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
 
     Raises:
         ConfigurationError: the setting DUEROW is invalid, or duerow has no store for this database.
@@ -142,7 +142,7 @@ def queue(name: str, *, using: str | None = None, **options: Any) -> Queue[Any]:
 
     Args:
         name: its name.
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
         options: its settings, as `duerow.Database.queue` takes them.
     """
     return database(using).queue(name, **options)
@@ -152,7 +152,7 @@ def url(using: str | None = None) -> str:
     """Return the URL of a Django database, as the rest of duerow takes it: `duerow.aio.connect(url())`.
 
     Args:
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
 
     Raises:
         ConfigurationError: duerow has no store for it, or it is an in-memory database of one connection.

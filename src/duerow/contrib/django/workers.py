@@ -37,7 +37,7 @@ def project_tasks() -> list[Tasks]:
     for app in apps.get_app_configs():
         for name in ("queues", "tasks"):
             module = sys.modules.get(f"{app.name}.{name}")
-            # Only types are looked at: a proxy may react to more.
+            # Only types are compared: other access may trigger a proxy.
             named = [one for one in vars(module).values() if type(one) is Tasks] if module else []
             found.update({id(one): one for one in named})
     return list(found.values())

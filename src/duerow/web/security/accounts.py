@@ -33,7 +33,7 @@ _HASHER: Final = PasswordHasher()
 
 
 def _of_nobody() -> str:
-    """Return random text that looks like the hash of a password; computing a real hash would take long."""
+    """Return random text that looks like the hash of a password; computing a real hash would take too long."""
     cost = f"m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
     salt, made = (b64encode(secrets.token_bytes(size)).rstrip(b"=") for size in (_HASHER.salt_len, _HASHER.hash_len))
     return f"$argon2id$v=19${cost}${salt.decode()}${made.decode()}"
@@ -139,7 +139,7 @@ class AccountsFile(Accounts):
     """Accounts in a file that `duerow dashboard user add` writes; changes to it take effect at once.
 
     Raises:
-        ConfigurationError: the file cannot be read, or others than its owner can change it.
+        ConfigurationError: the file cannot be read, or users other than its owner can change it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
