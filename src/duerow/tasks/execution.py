@@ -82,7 +82,7 @@ def check_attempts(task: TaskDefinition, message: Message) -> None:
     """Raise Bury if the task's attempts are used up: the last one ended with its worker."""
     limit = None if task.retry is None else task.retry.limit
     if limit is not None and message.attempts > limit:
-        why = "no reason is kept" if message.last_error is None else message.last_error.message
+        why = "no reason was recorded" if message.last_error is None else message.last_error.message
         raise Bury(f"attempt {limit} of {limit} did not end: {why}")
 
 
