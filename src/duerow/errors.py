@@ -337,8 +337,8 @@ class QueryTimeout(DuerowError):
     def __init__(self, limit: timedelta) -> None:
         self.limit = limit
         super().__init__(
-            f"a read was stopped because it took longer than {limit.total_seconds():g} s, or than a lower "
-            "limit set on the server. Narrow the condition, search by a payload field that is declared with ",
+            f"a read was stopped because it took longer than {limit.total_seconds():g} s, or than a lower limit "
+            "set on the server. Narrow the condition, search by a payload field that is declared with ",
             Hint("indexed={…}", "an index"),
             ", wait until no one else has locked the messages, or allow more time with ",
             Hint("connect(…, read_timeout=…)", "DUEROW_READ_TIMEOUT, in seconds"),
