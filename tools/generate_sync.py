@@ -78,7 +78,7 @@ PROSE_OF = {
     "aio/stations.py": {
         "in tasks, a worker for each station": "in threads, a worker for each station",
         "made by `Pipeline.aworker`": "made by `Pipeline.worker`",
-        "not an awaited database": "not a blocking database",
+        "the database is not async.": "the database is not blocking.",
         "see `Pipeline.arun`": "see `Pipeline.run`",
     },
     "aio/worker.py": {

@@ -142,7 +142,7 @@ class CodecError(InvalidMessage):
     """A payload or a header would not come back from JSON unchanged, or cannot be read back.
 
     Attributes:
-        quotes: whether its text may quote the payload. If payloads are encrypted, such a text is left out.
+        quotes: whether its text may quote the payload. If so, and payloads are encrypted, the text is left out.
         detail: the text that was left out; None: nothing was left out.
     """
 

@@ -37,7 +37,7 @@ class Sender:
     Args:
         crossing: the station in which they wait.
         here: the database in which they wait.
-        max_hops: the most queues that a message may go through.
+        max_hops: the maximum number of queues that a message may go through.
 
     Attributes:
         trouble: why nothing can be sent at the moment; None: nothing is known to prevent it.
@@ -110,7 +110,7 @@ class Sender:
         return now
 
     async def send(self, messages: Sequence[Message]) -> list[Any]:
-        """Send messages; return how the turn of each ends. Nothing counts as an attempt before something is sent."""
+        """Send messages; return how the turn of each ends. An attempt counts only once something is sent."""
         try:
             now = await self._look()
         except (StoreUnavailable, QueueDraining) as error:
@@ -173,7 +173,7 @@ class CrossingWorker:
     Args:
         crossing: the station in which they wait.
         database: the database in which they wait.
-        max_hops: the most queues that a message may go through.
+        max_hops: the maximum number of queues that a message may go through.
     """
 
     def __init__(self, crossing: Crossing, database: Executor, max_hops: int) -> None:
@@ -213,7 +213,7 @@ class CrossingWorker:
         return self._sender.sent
 
     async def check(self) -> None:
-        """Raise ConfigurationError or NotSupported if messages cannot go there; not if the database does not answer."""
+        """Raise ConfigurationError or NotSupported if messages cannot go there, not if the database is down."""
         if not await self._sender.answers():
             await self._wait_longer()
 

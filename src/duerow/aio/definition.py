@@ -31,7 +31,7 @@ SEEN_BY_ALL: Final = 0.6
 """Seconds until pushes in all processes know that a queue is being drained."""
 
 GLANCE: Final = 0.2
-"""Seconds between looks at a queue that is being drained."""
+"""Seconds between checks of a queue that is being drained."""
 
 PATIENCE: Final = 60.0
 """Seconds to wait for another process that is creating indexes."""

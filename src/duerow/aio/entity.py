@@ -86,7 +86,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
     async def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None
     ) -> list[Reservation]:
-        """Reserve up to n due rows, oldest first, never one for two consumers; see Queue.reserve_many."""
+        """Reserve up to n due rows, oldest first; no row goes to two consumers. See Queue.reserve_many."""
         return await self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Handle rows instead of messages: load each row in a session, and check how its handler leaves it."""
+"""Handle rows instead of messages: load each row in a session, and check the state in which the handler leaves it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Executor:
     async def check_may_consume(self) -> None:
         """Raise ConfigurationError, naming the missing rights, unless this database user may run workers.
 
-        A database without access rights is not asked; any other is asked once.
+        A database without access rights is not checked; any other is checked once.
         """
         if self._may_consume:
             return
@@ -136,7 +136,7 @@ class Executor:
         self._may_consume = True
 
     async def _refused(self, trial: Callable[[], Plan[None]]) -> ConfigurationError | None:
-        """Return the error of a trial if this user lacks the right to it; any other failure means nothing."""
+        """Return the error of a trial if this user lacks the right to it; any other failure is ignored."""
         try:
             await self.run(trial)
         except (StoreRefused, SchemaOutdated):

@@ -48,7 +48,7 @@ class History(QueueHandle[P]):
         limit: int | None = None,
         dry_run: bool = False,
     ) -> Replayed:
-        """Push messages from the history again: as new messages with new ids and the header `replay-of`, due now.
+        """Push messages from the history again, as new messages with new ids and the header `replay-of`, due now.
 
         Each has the content, key, group and priority of the replayed turn; it is skipped if a live message has its key.
         Only a message's final turn (done, moved, dropped, dead) can be replayed, not a failed attempt. Turns that end

@@ -104,8 +104,8 @@ class InProgress(Edits[P]):
                 await self._check_in_progress(id)
                 if monotonic() >= until:
                     raise TimedOut(
-                        f"message {id}: its consumer did not tell within {wait} where its handler is; only workers of "
-                        "this version that can reach the database answer"
+                        f"message {id}: its consumer did not report within {wait} where its handler is; only workers "
+                        "of this version that can reach the database answer"
                     )
                 await asyncio.sleep(LOOK)
         except BaseException:

@@ -63,6 +63,6 @@ async def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
 
 
 async def read_limits_of_each(database: Executor, names: Sequence[str]) -> dict[str, RunLimits]:
-    """Return the limits of each of these queues that has some."""
+    """Return the limits of each of these queues; queues without limits are left out."""
     stored = await OwnMessages(database, LIMITS).read(names)
     return {name: limits.limits_of(one) for name, one in stored.items()}

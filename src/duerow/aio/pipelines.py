@@ -90,7 +90,7 @@ class Pipelines(Executor):
                 return True
 
     async def pipelines(self) -> list[Graph]:
-        """Return the declared pipelines, in order of name."""
+        """Return the declared pipelines, ordered by name."""
         found = await self.run(lambda: self.store.metadata.pipelines())
         return [read_graph(known.name, known.definition) for known in found]
 

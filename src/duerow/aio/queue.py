@@ -81,8 +81,8 @@ class Queue(
     def of_any_kind(self) -> Queue[Any]:
         """Return another handle of this queue that takes messages of every kind, with declared types as plain JSON.
 
-        This is for programs that do not know the types, for example because they are in other languages; `Message.kind`
-        names the type.
+        This is for programs that do not know the types, for example because they are written in other languages;
+        `Message.kind` names the type.
         """
         queue: Queue[Any] = Queue(
             self.database,

@@ -136,7 +136,7 @@ class WorkerSteps:
         except StoreUnavailable:
             raise
         except DuerowError as error:
-            LOG.warning("nobody can be told the stacks of handlers: %s", error)
+            LOG.warning("the stacks of handlers cannot be reported: %s", error)
             self._mute = True
 
     async def _questions(self, attempts: list[Attempt]) -> dict[str, dict[str, Attempt]]:

@@ -91,7 +91,7 @@ class AdbcScan:
 
 
 class Way:
-    """A connection of an ADBC driver, on which each statement is a transaction of its own.
+    """A connection of an ADBC driver, on which each statement is a separate transaction.
 
     Args:
         scan: the scan whose database it connects to.

@@ -163,7 +163,7 @@ class Group(Condition):
 
     @cached_property
     def number(self) -> int:  # type: ignore[override]
-        """How many values it compares with in all."""
+        """How many values it compares with in total."""
         return sum(term.number for term in self.terms)
 
     @cached_property
@@ -211,7 +211,7 @@ class Not(Condition):
 
     @cached_property
     def number(self) -> int:  # type: ignore[override]
-        """How many values it compares with in all."""
+        """How many values it compares with in total."""
         return self.term.number
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a check can yield besides plans: steps that listen for pushes."""
+"""What a check can yield in addition to plans: steps that listen for pushes."""
 
 from __future__ import annotations
 

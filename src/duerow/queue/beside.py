@@ -1,4 +1,4 @@
-"""The queues that duerow keeps for its own messages, one next to each queue of an application.
+"""The queues that duerow keeps for its own messages, next to those of an application.
 
 Their names end with a suffix: results of the tasks in `mail` are in `mail/results`. Each message there is due when it
 may be deleted, and has a mark, which is its kind. The name alone proves nothing, since an application may have a queue

@@ -37,7 +37,7 @@ COPYING_DUE: Final = "copying-due"
 """The header that goes with it and holds the due time; absent if the message was stopped or dead."""
 
 BATCH: Final = 200
-"""How many messages are copied in one transaction; each payload may have 1 MiB."""
+"""How many messages are copied in one transaction; a payload can be up to 1 MiB."""
 
 TURNS: Final = 200
 """How many turns are read at a time."""
@@ -286,7 +286,7 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
         said = "; ".join(f"{one.name}: target {one.stored}, source {one.declared}" for one in found)
         raise ConfigurationError(
             f"queue {route.to!r} of the target and queue {route.queue!r} of the source have different settings "
-            f"({said}); declare them alike, or pass ",
+            f"({said}); declare them in the same way, or pass ",
             Argument("keep_settings", True),
             " to keep those of the target",
         )
@@ -296,7 +296,7 @@ def leaves_for_another(route: Route) -> ConfigurationError:
     """Return the error for messages under way that the target has no record of."""
     return ConfigurationError(
         f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
-        "interrupted; call that one again, within 30 days, before the queue is moved to this database"
+        "interrupted; repeat that call, within 30 days, before moving the queue to this database"
     )
 
 
@@ -338,7 +338,7 @@ def set_out(record: Record, name: str) -> Change:
 
 
 def give_back(record: Record) -> Change:
-    """Return the change that restores a message that is not to move after all."""
+    """Return the change that restores a message that will not move after all."""
     headers, due = restored(record)
     return Change(record, headers=headers) if due is None else Change(record, headers=headers, due=due)
 
@@ -358,7 +358,7 @@ def gone(record: Record) -> Turn:
 
 
 def waves(records: Iterable[Record]) -> list[list[Record]]:
-    """Split messages into parts with at most one message of each group, in the order of the groups."""
+    """Split messages into parts with at most one message of each group, earlier messages of a group first."""
     parts: list[list[Record]] = []
     seen: dict[str, int] = {}
     for record in records:

@@ -35,7 +35,7 @@ from duerow.where import as_condition
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
 BATCH: Final = 200
-"""How many messages are changed in one transaction; each payload may have 1 MiB."""
+"""How many messages are changed in one transaction; a payload can be up to 1 MiB."""
 
 MOST: Final = 1_000_000_000
 """The highest limit that is passed to a database: a number that all of them accept."""

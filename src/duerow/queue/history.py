@@ -35,7 +35,7 @@ REPLAY_OF: Final = "replay-of"
 SHORTEST: Final = timedelta(seconds=1)
 
 REPLAY_BATCH: Final = 200
-"""How many messages are replayed in one transaction; each payload may have 1 MiB."""
+"""How many messages are replayed in one transaction; a payload can be up to 1 MiB."""
 
 
 PRUNE_BATCH: Final = 1_000
@@ -197,7 +197,7 @@ class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         done: what it pushed.
         last: the turn after which the next batch begins; None: this was the last batch.
-        until: the latest turn that the call covers; turns that end later are not replayed, so the call comes to an end.
+        until: the latest turn that the call covers; turns that end later are not replayed, so the call ends.
     """
 
     done: Replayed

@@ -239,11 +239,11 @@ def put_off(record: Record) -> BareReservation:
 
 
 def check_reserved(reservation: object, queue: str, place: Hashable) -> None:
-    """Raise ConfigurationError unless it is a reservation of this queue: another queue's may have the same receipt.
+    """Raise ConfigurationError unless it is a reservation of this queue: another queue may have the same receipts.
 
     Args:
         reservation: the reservation to settle.
-        queue: the name of the queue that is to settle it.
+        queue: the name of the queue that should settle it.
         place: where that queue is, as `Connections.place` returns it.
     """
     if not isinstance(reservation, BareReservation):
@@ -257,7 +257,7 @@ def check_reserved(reservation: object, queue: str, place: Hashable) -> None:
     owner = getattr(reservation, "queue", None)
     if owner is not None and owner.database.connections.place != place:
         raise ConfigurationError(
-            f"message {message.id} was reserved from queue {queue!r} of another database than the one that was "
+            f"message {message.id} was reserved from queue {queue!r} of a different database than the one that was "
             "asked to settle it; settle it there, or with the reservation's own methods"
         )
 

@@ -21,7 +21,7 @@ from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
 
 BATCH: Final = 100
-"""How many dead letters are brought back in one transaction; each payload may have 1 MiB."""
+"""How many dead letters are brought back in one transaction; a payload can be up to 1 MiB."""
 
 Place = tuple[str, str]
 """A queue and a key in it."""

@@ -37,7 +37,7 @@ class Transfer(msgspec.Struct, frozen=True):
     keep: Retention | None
 
     def batch(self, store: Store, previous: EditBatch | None, dry_run: bool) -> Plan[EditBatch]:
-        """Move the next batch, read and written in one transaction where the store has transactions.
+        """Move the next batch, read and written in one transaction if the store has transactions.
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key.
@@ -131,7 +131,7 @@ def check_target(queue: str, to: str) -> str:
 
 
 def _due(record: Record) -> datetime | None:
-    """Return when a message is due in its new queue: as before, but at once if it is dead or its lease is ended."""
+    """Return when a message is due in its new queue: as before, but at once if it is dead or if its lease ends now."""
     if record.status not in LIVE or record.leased_by is not None:
         return None
     return record.first_due_at if record.due_at is None else record.due_at

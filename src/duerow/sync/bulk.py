@@ -43,10 +43,10 @@ class QueueBulk:
         self._queue, self._database = queue, queue.database
 
     def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
-        """Reserve up to n due messages until now + lease, like `reserve_many`, without reading them.
+        """Reserve up to n due messages until now + lease, like `reserve_many`, but without reading them.
 
-        Many tasks can then read them in parallel with `leased_range`. It reserves pieces of 5,000, one transaction per
-        piece; if a later one fails, the messages reserved so far are given back.
+        Many tasks can then read them in parallel with `leased_range`. It reserves in pieces of 5,000, one transaction
+        per piece; if a later one fails, the messages reserved so far are given back.
 
         Args:
             n: the maximum number to reserve.
@@ -163,7 +163,7 @@ class DatabaseBulk:
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Published:
-        """End turns, push the staged entries of some parts of a batch, and discard the rest: in one transaction.
+        """End turns, push the staged entries of some parts of a batch, and discard the rest, all in one transaction.
 
         Args:
             batch: the name of the batch.

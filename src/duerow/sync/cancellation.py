@@ -17,7 +17,7 @@ from duerow.worker.run import Run
 from duerow.worker.stack import places
 
 UNTOLD: Final = 0.5
-"""Seconds to wait if the database sends no notifications; the worker then checks, and rests as long: once a second."""
+"""Seconds to wait if the database sends no notifications; the worker then checks and pauses: one check a second."""
 
 NOTED: Final = 5.0
 """Seconds for which the database needs to be told only once that this worker is listening."""

@@ -151,7 +151,7 @@ class _CopyRun(CopyChecks):
     def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and self._some(route, True):
             raise ConfigurationError(
-                f"queue {route.queue!r} has a history, but no declared span for the target to keep it; pass ",
+                f"queue {route.queue!r} has a history, but its definition does not say how long to keep it; pass ",
                 Argument("history"),
                 ", ",
                 Hint("or timedelta(0) to leave it out", "0 leaves it out"),
@@ -268,7 +268,7 @@ class _CopyRun(CopyChecks):
     def _take(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
         """Stop the messages to be moved, so that no consumer gets them; return the stopped ones.
 
-        Messages behind one that cannot move in the same group stay here too, to keep the group's order.
+        Messages behind one in the same group that cannot move stay here too, to keep the group's order.
         """
         going = [record for record in records if under_way(record) is not None]
         elsewhere = {record.id for record in going if beginning_of(record) not in self.asked.begun}

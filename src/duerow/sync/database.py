@@ -182,7 +182,7 @@ class Database(Directory, Schedules):
     def as_defined(self, name: str, *, payload: type[Any] | None = None, known: bool = False) -> Queue[Any]:
         """Return a queue with the settings stored in the database, and default settings where none are stored.
 
-        For programs that do not declare the queue themselves.
+        This is for programs that do not declare the queue themselves.
 
         Args:
             name: its name.
@@ -217,7 +217,7 @@ class Database(Directory, Schedules):
         return self.run(self.store.operations.queues)
 
     def definitions(self) -> list[Defined]:
-        """Return the stored definitions and settings of queues, in order of name; queues without any are left out.
+        """Return the stored definitions and settings of queues, ordered by name; queues without any are left out.
 
         Raises:
             ConfigurationError: a definition was written by a version that this one does not understand.
@@ -236,7 +236,7 @@ class Database(Directory, Schedules):
     # The tables.
 
     def migrate(self) -> list[str]:
-        """Update the tables to this version; return the names of the migrations that were applied now."""
+        """Update the tables to this version; return the names of the migrations that were applied."""
         if "schema" not in self.store.capabilities.parts:  # there are no tables
             return []
         return self.run(self.store.schema.migrate, many=offload.MANY)  # its statements take a long time to build

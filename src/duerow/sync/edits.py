@@ -192,8 +192,8 @@ class Edits(QueueHandle[P]):
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key; `where` skips such messages.
-            InvalidMessage: the payload or a header cannot be encoded; whether a patch fits may be known only when it is
-                applied.
+            InvalidMessage: the payload or a header cannot be encoded; that a patch does not fit may be noticed only
+                when it is applied.
             InvalidCondition: the condition cannot be parsed.
             ConfigurationError: not exactly one of id, key and where was given, or there is nothing to change.
         """

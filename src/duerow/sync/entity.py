@@ -85,7 +85,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         return self.worker_queue.reserve(lease=lease)
 
     def reserve_many(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> list[Reservation]:
-        """Reserve up to n due rows, oldest first, never one for two consumers; see Queue.reserve_many."""
+        """Reserve up to n due rows, oldest first; no row goes to two consumers. See Queue.reserve_many."""
         return self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
 
     @contextmanager

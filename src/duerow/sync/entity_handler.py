@@ -1,5 +1,5 @@
 # Generated from ../aio/entity_handler.py by tools/generate_sync.py; edit that file instead.
-"""Handle rows instead of messages: load each row in a session, and check how its handler leaves it."""
+"""Handle rows instead of messages: load each row in a session, and check the state in which the handler leaves it."""
 
 from __future__ import annotations
 

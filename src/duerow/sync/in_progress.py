@@ -105,8 +105,8 @@ class InProgress(Edits[P]):
                 self._check_in_progress(id)
                 if monotonic() >= until:
                     raise TimedOut(
-                        f"message {id}: its consumer did not tell within {wait} where its handler is; only workers of "
-                        "this version that can reach the database answer"
+                        f"message {id}: its consumer did not report within {wait} where its handler is; only workers "
+                        "of this version that can reach the database answer"
                     )
                 time.sleep(LOOK)
         except BaseException:

@@ -21,7 +21,7 @@ class OwnMessages:
     Args:
         database: the database that contains the queue.
         queue: its name.
-        decoded: decodes a message; by default, an unreadable payload is given as its stored text.
+        decoded: decodes a message; by default, an unreadable payload is returned as its stored text.
     """
 
     def __init__(

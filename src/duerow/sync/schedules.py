@@ -37,7 +37,7 @@ from duerow.store import Planned, ScheduleChange, SchedulesFound
 from duerow.sync.executor import Executor
 
 LOOK_BESIDE: Final = 900.0
-"""Seconds between a worker's checks for messages to delete in duerow's own queues next to all others."""
+"""Seconds between a worker's checks for messages to delete in duerow's own queues next to other queues."""
 
 
 class Schedules(Executor):
@@ -114,7 +114,7 @@ class Schedules(Executor):
                 return shown(change.after, self._payloads)
 
     def schedules(self) -> list[Schedule]:
-        """Return all schedules in order of name."""
+        """Return all schedules, ordered by name."""
         found = self.run(self.store.metadata.schedules)
         return [shown(row, self._payloads) for row in found.rows]
 
@@ -166,7 +166,7 @@ class Schedules(Executor):
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of the workers' background tasks: push due ticks of schedules, and prune like `prune`.
+        """Do one round of the workers' background tasks: push due ticks of schedules, and prune (see `prune`).
 
         A schedule that cannot tick does not hold up the others; the result names it, with the error.
         """

@@ -30,7 +30,7 @@ class PipelineWorker:
         rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
 
     Raises:
-        ConfigurationError: not a blocking database.
+        ConfigurationError: the database is not blocking.
         NotSupported: the store cannot do what forks, splits and joins need, or there are frame stations, which need
             Spark.
     """
@@ -84,7 +84,8 @@ class PipelineWorker:
     def stop(self) -> None:
         """Ask all its workers to stop, and return at once; after a second call they do not wait for running handlers.
 
-        Call it from any thread, handler or signal. A worker that is not running yet will return as soon as it is run.
+        Call it from any thread, handler or signal handler. A worker that is not running yet will return as soon as it
+        is run.
         """
         # Nothing here may wait for a lock: a signal may have interrupted its holder.
         self._stops += 1

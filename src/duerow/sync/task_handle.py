@@ -39,7 +39,7 @@ class TaskHandle(Generic[R]):
 
     Attributes:
         id: the id of its message.
-        pushed: "created"; or "updated" or "ignored", if a live message had the key. The id is that message's.
+        pushed: "created", or, if a live message had the key, "updated" or "ignored"; the id is then that message's.
         task: the task's name.
     """
 
@@ -116,7 +116,7 @@ class TaskHandle(Generic[R]):
         return cancelled
 
     def progress(self) -> Progress | None:
-        """Return the progress that the function last reported by `duerow.current().progress(…)`; None: none."""
+        """Return the progress that the function last reported with `duerow.current().progress(…)`; None: none."""
         return self._host.queue(self._definition.queue).progress(self.id)
 
     def _ended_within(self, seconds: float | None) -> TaskState:
