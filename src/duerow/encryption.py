@@ -105,9 +105,9 @@ class Encryption:
 
     Args:
         keys: made by `new_key`; keep them where you keep secrets.
-        readable: payload fields that stay readable next to the encrypted text, by queue, such as `{"orders":
-            ["companyId", "customer.country"]}`. They can be searched, and anyone who can read the database can read
-            them. Like the rest of the payload, they are protected against changes.
+        readable: payload fields that stay readable next to the encrypted text, by queue, such as
+            `{"orders": ["companyId", "customer.country"]}`. They can be searched, and anyone who can read the database
+            can read them. Like the rest of the payload, they are protected against changes.
         refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Set it when all
             messages from the time before encryption are gone.
         clear_errors: whether the messages and tracebacks of errors are kept and logged in clear text. Errors raised by
@@ -282,7 +282,7 @@ def _paths(queue: str, fields: Iterable[str]) -> list[tuple[str, ...]]:
         if not path or not all(path) or path[0] == SEAL:
             raise ConfigurationError(
                 f"a readable field of queue {queue!r} is a name or names joined by dots, and not {SEAL!r} itself; "
-                f"{shown(field)} is none"
+                f"{shown(field)} is not one"
             )
         paths.append(path)
     return paths

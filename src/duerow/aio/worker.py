@@ -60,8 +60,8 @@ class Worker:
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that the processes import. A timeout
             kills the process; if a process dies, the attempt fails (`HandlerDied`).
-        rate: the maximum number of messages that this worker handles in any span of this length, such as `(100,
-            timedelta(minutes=1))`; it then claims nothing ahead. Default: no limit.
+        rate: the maximum number of messages that this worker handles in any span of this length, such as
+            `(100, timedelta(minutes=1))`; it then claims nothing ahead. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
         cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.

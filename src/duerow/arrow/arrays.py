@@ -28,7 +28,7 @@ def one(value: object) -> pa.Array:
 
 
 def texts(values: Sequence[str | None]) -> pa.Array:
-    """Return an array of texts of less than 2 GB in all."""
+    """Return an array of texts with less than 2 GB in total."""
     encoded = [b"" if value is None else value.encode() for value in values]
     there = _bitmap([value is not None for value in values]) if None in values else None
     buffers = [there, _offsets(len(text) for text in encoded), pa.py_buffer(b"".join(encoded))]

@@ -409,7 +409,7 @@ def _restored(plain: Any) -> Any:
 
 
 def _differences(given: Any, back: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two values differ that are unequal by `==`; they may turn out to be the same."""
+    """Yield the places where two values that are unequal by `==` differ; there may be none."""
     if isinstance(given, datetime) and isinstance(back, datetime):
         # To Python, an ambiguous moment of a zone is unequal to the same moment with a fixed offset.
         if (given.utcoffset(), given.replace(tzinfo=None)) != (back.utcoffset(), back.replace(tzinfo=None)):
