@@ -372,7 +372,7 @@ class TaskFailed(DuerowError):
 
     def __init__(self, task: str, message_id: int, failure: Any = None) -> None:
         self.task, self.message_id, self.failure = task, message_id, failure
-        why = "no reason was recorded" if failure is None else failure.message
+        why = "no reason is known" if failure is None else failure.message
         super().__init__(f"task {task!r}, message {message_id}, was given up: {why}")
 
     def __reduce__(self) -> tuple[type[TaskFailed], tuple[str, int, Any]]:
