@@ -354,7 +354,7 @@ def test_a_target_that_cannot_keep_the_promise_is_refused_before_anything_is_sen
         async with await duerow.aio.connect("memory://") as other:
             relay(other.queue("x")).run(source)
 
-    with pytest.raises(ConfigurationError, match="both databases are blocking, or both are awaited"):
+    with pytest.raises(ConfigurationError, match="both databases must be blocking, or both async"):
         asyncio.run(awaited())
     assert [one.payload for one in source.queue("pack").find()] == ["a"]
 

@@ -255,7 +255,7 @@ def test_keys_and_fields_that_cannot_be_are_refused(open_database: OpenDatabase)
         ([OLD], ["company"], "takes queues and their fields"),
         ([OLD], {"cards": "company"}, "are a list"),
         ([OLD], {"cards": 7}, "are a list"),
-        ([OLD], {"cards": [""]}, "is none"),
+        ([OLD], {"cards": [""]}, "is not one"),
         ([OLD], {"cards": ["a..b"]}, "is none"),
         ([OLD], {"cards": ["encrypted"]}, "not 'encrypted' itself"),
         ([OLD], {"cards": [1]}, "is none"),

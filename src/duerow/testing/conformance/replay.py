@@ -70,7 +70,7 @@ def test_one_message_is_pushed_again_by_its_id(db: Database, clock: MovableClock
     assert (message.payload, message.headers["replay-of"]) == ({"was": "moved"}, ids["moved"])
     assert orders.replay(ids["moved"]).skipped == 1
     for wrong in (ids["failed"], 10**9):
-        with pytest.raises(InvalidMessage, match=f"has no end of message {wrong}"):
+        with pytest.raises(InvalidMessage, match=f"does not contain the end of message {wrong}"):
             orders.replay(wrong)
 
 

@@ -51,7 +51,7 @@ def test_who_asks_a_consumer_that_cannot_answer_is_told_so(queue: Queue, db: Dat
     queue.push("held")
     reservation = queue.reserve()
     assert reservation is not None
-    with pytest.raises(TimedOut, match="did not say"):
+    with pytest.raises(TimedOut, match="did not report"):
         queue.stack(reservation.message.id, wait=timedelta(0))
     assert db.queue("mail/stack").count() == 0
 
