@@ -304,7 +304,7 @@ def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
         push(db, sink, {"odd": 1})
         work_off(db, delivering(sink))
         (dead,) = db.queue(sink.batches).find()
-        assert "is no batch of it" in str(dead.last_error)
+        assert "is not a batch of it" in str(dead.last_error)
         db.queue(sink.batches).purge(sink.batches)
 
 

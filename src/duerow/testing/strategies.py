@@ -24,7 +24,7 @@ NAMES: Final = ("mail", "billing")
 """Two queues are enough for moves to collide."""
 
 LONG: Final = timedelta(days=3_650)
-"""Longer than anything is kept, and than any run lasts."""
+"""Longer than anything is kept, and longer than any run."""
 
 FIRST: Final = -100
 """A priority before all others."""
