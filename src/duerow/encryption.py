@@ -85,8 +85,8 @@ class _Lock:
             return AESGCM(key).decrypt(nonce, raw[_SALT_BYTES:], bound_to).decode()
         except (InvalidTag, binascii.Error, ValueError):
             raise CodecError(
-                f"the payload does not match what was encrypted for this message with key {self.id}. It, its readable "
-                "fields, kind, key or queue was changed, or it belongs to another message",
+                f"the payload does not match what was encrypted for this message with key {self.id}. Its text, its "
+                "readable fields, or the message's kind, key or queue was changed, or it belongs to another message",
                 quotes=False,
             ) from None
 
@@ -136,7 +136,7 @@ class Encryption:
                 raise ConfigurationError(f"{name} is True or False, not {shown(value)}")
         self._keys = [_key(key) for key in keys]
         if not self._keys:
-            raise ConfigurationError("encryption needs at least one key, such as Encryption.new_key() makes")
+            raise ConfigurationError("encryption needs at least one key, such as one from Encryption.new_key()")
         self._readable = {check_queue_name(queue): _paths(queue, fields) for queue, fields in (readable or {}).items()}
         self._locks = {lock.id: lock for lock in map(_Lock, self._keys)}
         self._first = self._locks[key_id(self._keys[0])]
@@ -191,7 +191,9 @@ class Encryption:
         clear = {name: value for name, value in _decode(text).items() if name != SEAL}
         if _encode({**clear, SEAL: seal}).decode() != text:
             # If a member occurs twice, a parser may see one value and a database the other.
-            raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
+            raise CodecError(
+                "the readable fields of the payload have been changed since it was encrypted", quotes=False
+            )
         if seal.v == 1:
             return _opened_as_once(lock, seal.text, kind, clear)
         return Encoded(kind.removesuffix(SEALED), lock.unlocked(seal.text, _bound_to(lock.id, home, kind, clear)))
@@ -247,11 +249,11 @@ def _opened_as_once(lock: _Lock, token: str, kind: str, clear: Mapping[str, Any]
     try:
         said, _, opened = lock.fernet.decrypt(token.encode()).decode().partition("\n")
     except InvalidToken:
-        raise CodecError(f"payload was changed since it was encrypted with key {lock.id}", quotes=False) from None
+        raise CodecError(f"payload has been changed since it was encrypted with key {lock.id}", quotes=False) from None
     if said + SEALED != kind:
         raise CodecError(f"payload was encrypted with the kind {said!r}, but its kind is now {kind!r}", quotes=False)
     if clear and not _holds(_decode(opened), clear):
-        raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
+        raise CodecError("the readable fields of the payload have been changed since it was encrypted", quotes=False)
     return Encoded(said, opened)
 
 
@@ -268,7 +270,7 @@ def _key(key: str | bytes) -> bytes:
         Fernet(raw)
     except (ValueError, TypeError, AttributeError):
         raise ConfigurationError(
-            "a key for encryption is 32 random bytes in URL-safe base64, such as Encryption.new_key() makes"
+            "an encryption key is 32 random bytes in URL-safe base64, as returned by Encryption.new_key()"
         ) from None
     return raw
 

@@ -29,7 +29,7 @@
     ├── QueueDraining           the queue accepts no new messages
     ├── StoreRefused            the database refused a statement for any other reason
     └── StoreUnavailable        the database did not answer; worth retrying
-        └── Conflict            the database aborted this transaction in favour of another; retry all of it
+        └── Conflict            the database aborted this transaction in favor of another; retry all of it
 
 Stores map the database's error codes, never its message texts, to these errors; the driver's error is the cause.
 """
@@ -478,7 +478,7 @@ class StoreUnavailable(DuerowError):
 
 
 class Conflict(StoreUnavailable):
-    """The database aborted this transaction in favour of another one (deadlock, lock timeout, serialization).
+    """The database aborted this transaction in favor of another one (deadlock, lock timeout, serialization).
 
     Attributes:
         waited: whether the database waited for the other transaction until the lock timeout; if so, duerow does not

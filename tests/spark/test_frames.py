@@ -136,7 +136,7 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ({}, lambda frame: frame.select("_id"), "has no columns for a payload"),
     ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, which identifies the message of each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
-    ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
+    ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it must be of type timestamp"),
     ({}, lambda frame: frame.withColumn("_hops", F.lit(0)), "has a column '_hops'"),
     ({}, lambda frame: frame.withColumn("_Error", F.lit("x")), "the column '_Error'; .* is written '_error'"),
     (

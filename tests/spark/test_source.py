@@ -293,7 +293,7 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
         ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
         ({"partitions": "2", "limit": "5"}, ConfigurationError, "give limit or partitions"),
         ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; the columns are id, token"),
-        ({"columns": "id,id"}, ConfigurationError, "names columns once each"),
+        ({"columns": "id,id"}, ConfigurationError, "must name each column once"),
         ({"urlenv": "X"}, ConfigurationError, "not by url and urlenv"),
     ],
 )

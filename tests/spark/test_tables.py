@@ -83,7 +83,7 @@ def test_a_table_that_columns_divide_keeps_their_values_and_types_and_spark_read
     assert sorted(inside) == sorted(f"day={day}/{name}" for day in {*days} for name in names), "small files are merged"
     dead = db.queue("lake").find()
     assert [m.payload["n"] for m in dead] == [3, 7, 11]
-    assert "the column 'shop' is '', which readers of a partitioned table take for null" in str(dead[0].last_error)
+    assert "the column 'shop' is '', which readers of a partitioned table read as null" in str(dead[0].last_error)
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -129,7 +129,7 @@ def test_options_that_are_not_there_or_out_of_bounds_are_refused(tasks: Tasks) -
             note.options(**options)
     assert note.options(delay=timedelta(1)).at(datetime(2027, 1, 1, tzinfo=UTC)).draft(1).delay is None
     assert note.draft(3).key == "n-3"
-    with pytest.raises(ConfigurationError, match="takes its drafts"):
+    with pytest.raises(ConfigurationError, match="takes drafts made with"):
         note.push_many([Draft(1)])
     with pytest.raises(CodecError, match="takes calls of its tasks"):
         tasks.queue("tasks").push({"number": 1})

@@ -47,7 +47,7 @@ class CopyChecks:
         if not paused:
             raise ConfigurationError(
                 f"messages of queue {route.queue!r} are in groups, whose order holds only within one database: pause "
-                "it in the source before it is moved"
+                "the queue in the source before you move it"
             )
         if self.source.store.capabilities.processes:
             await asyncio.sleep(PAUSE_SEEN)

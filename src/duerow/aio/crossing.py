@@ -264,4 +264,4 @@ class CrossingWorker:
                 about = (self._crossing.name,), (ANY_KIND,), own_version()
                 await self._database.run(lambda: store.metadata.note_consumer(name, *about))
         except StoreUnavailable as error:
-            LOG.warning("%s: cannot record that it waits: %s", self._crossing, error)
+            LOG.warning("%s: cannot record that it is waiting: %s", self._crossing, error)

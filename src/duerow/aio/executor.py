@@ -129,7 +129,7 @@ class Executor:
             if len(missing) == len(trials):  # something other than a right is missing
                 raise refused
             raise ConfigurationError(
-                f"this user of the database may not run workers: it lacks {', '.join(missing) or refused}; nothing was "
+                f"this database user may not run workers: it lacks {', '.join(missing) or refused}; nothing was "
                 "claimed. Connect as a user with the rights of a consumer, or grant them: duerow sql --roles prints "
                 "the statements"
             ) from refused

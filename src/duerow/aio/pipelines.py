@@ -137,7 +137,8 @@ class Pipelines(Executor):
                 raise ConfigurationError(
                     f"{after}: the columns of frame {queue!r} have changed, and {counted(left, 'message')} under way "
                     f"in its queue may not fit: {'; '.join(map(str, misfits))}. Register an upgrade of the payload, "
-                    "give the station a new name, run the old definition until the queue is empty, or accept it with ",
+                    "give the station a new name, run the old definition until the queue is empty, or accept the "
+                    "change with ",
                     Hint(f"new_columns=[{queue!r}]", f"--new-columns {queue}"),
                 )
 

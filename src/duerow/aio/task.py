@@ -46,7 +46,7 @@ class TaskPusher(Generic[P, C, R]):
         if window is not None and "on_duplicate" in options:
             raise ConfigurationError(
                 f"task {self._definition.name!r} has {window.kind}=, which determines what happens to a second call "
-                "with its key: leave out on_duplicate"
+                "with the same key: leave out on_duplicate"
             )
         return TaskPusher(self._host, self._definition, self._options.but(**options))
 
@@ -101,8 +101,8 @@ class TaskPusher(Generic[P, C, R]):
         for draft in given:
             if getattr(getattr(draft, "payload", None), "kind", None) != self._definition.name:
                 raise ConfigurationError(
-                    f"push_many of task {self._definition.name!r} takes its drafts, {self._definition.name}.draft(…), "
-                    f"not {shown(draft)}"
+                    f"push_many of task {self._definition.name!r} takes drafts made with "
+                    f"{self._definition.name}.draft(…), not {shown(draft)}"
                 )
         self._check_window(given)
         if self._host.trying is not None:
@@ -125,7 +125,8 @@ class TaskPusher(Generic[P, C, R]):
                 raise ConfigurationError(f"task {self._definition.name!r} has {window.kind}=, so each call needs a key")
             if window.kind != "unique" and (draft.due is not None or draft.delay is not None):
                 raise ConfigurationError(
-                    f"task {self._definition.name!r} has {window.kind}=, which sets when it runs: leave out its time"
+                    f"task {self._definition.name!r} has {window.kind}=, which sets when it runs: leave out "
+                    "due and delay"
                 )
 
     async def _push_in_window(self, drafts: list[Draft], window: Window) -> list[Pushed]:

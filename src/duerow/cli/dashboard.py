@@ -41,9 +41,7 @@ PASSWORD: Final = "DUEROW_PASSWORD"  # noqa: S105 - the name of an environment v
 NEEDED: Final = ("fastapi", "uvicorn", "jinja2", "multipart", "itsdangerous", "argon2", "limits")
 """The packages of the extra `dashboard`."""
 
-File = Annotated[
-    Path, typer.Option("--users", envvar="DUEROW_USERS", metavar="FILE", help="The file that holds the accounts.")
-]
+File = Annotated[Path, typer.Option("--users", envvar="DUEROW_USERS", metavar="FILE", help="The accounts file.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The account's name.")]
 Roles = Annotated[
     list[str] | None,
@@ -89,7 +87,9 @@ def dashboard(
     read_only: Annotated[bool, typer.Option("--read-only", help="Allow no changes.")] = False,
     redact: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="A function that returns what people may see of a payload."),
+        typer.Option(
+            metavar="MODULE:FUNCTION", help="A function that returns the part of a payload that people may see."
+        ),
     ] = None,
     known_as: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="A host name to accept. Repeatable.")

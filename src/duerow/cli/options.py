@@ -39,7 +39,7 @@ MaybeQueueName = Annotated[
 ]
 MessageId = Annotated[int | None, typer.Argument(metavar="ID", help="The message's id.")]
 MessageKey = Annotated[str | None, typer.Option(metavar="KEY", help="The key of a live message, instead of its id.")]
-Create = Annotated[bool, typer.Option("--create", help="Accept a queue that the database does not know yet.")]
+Create = Annotated[bool, typer.Option("--create", help="Accept a queue that does not exist yet.")]
 Until = Annotated[
     Literal["idle", "empty", "stopped"],
     typer.Option(help="End when nothing is due (idle), when nothing will become due (empty), or at SIGTERM (stopped)."),

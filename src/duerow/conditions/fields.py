@@ -128,7 +128,7 @@ def check_subject(path: Path, about: Subject) -> None:
     if path[0] not in fields and path[0] not in documents:
         known = ", ".join([*fields, *(f"{name}.…" for name in documents)])
         where = " in history" if about == "turn" else ""
-        raise UnknownField(f"a {about}{where} has no field {shown(path[0])}; there are {known}", path)
+        raise UnknownField(f"a {about}{where} has no field {shown(path[0])}; the fields are {known}", path)
 
 
 def check_text(text: str) -> str:

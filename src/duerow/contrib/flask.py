@@ -278,7 +278,11 @@ def _commands(queues: FlaskQueues) -> AppGroup:
     @group.command("worker")
     @click.argument("names", nargs=-1, metavar="[QUEUE]...")
     @click.option("--concurrency", type=int, help="How many handlers run at once for each queue.")
-    @click.option("--until", type=click.Choice(["idle", "empty"]), help="End when nothing is due, or nothing is left.")
+    @click.option(
+        "--until",
+        type=click.Choice(["idle", "empty"]),
+        help="End when nothing is due (idle) or nothing will become due (empty).",
+    )
     @click.option(
         "--health-file",
         type=click.Path(dir_okay=False, path_type=Path),

@@ -63,7 +63,10 @@ def clocks(patient: Patient) -> Work:
         return []
     ahead = "ahead of" if skew > timedelta(0) else "behind"
     what = f"the database's clock is {abs(skew).total_seconds():.1f} s {ahead} this process's clock"
-    todo = "Run NTP on both hosts; until then, give delays (delay=), which the database counts, not moments (due=)"
+    todo = (
+        "Run NTP on both hosts. Until their clocks agree, use delays (delay=), which count from the database's time, "
+        "instead of due times (due=)"
+    )
     return [Finding("clock-skew", "warning", what, "clock", todo)]
 
 
@@ -203,7 +206,7 @@ def _ended_leases(store: Store, queue: str) -> Work:
     if not ended:
         return []
     some = ", ".join(map(str, sorted(ended)[:5]))
-    what = f"the lease of {len(ended)} messages ended before they were settled, such as {some}"
+    what = f"leases ended before their messages were settled: {len(ended)} messages, such as {some}"
     todo = (
         "Check whether workers were killed (out of memory?), whether handlers block the event loop or hold the GIL so "
         "that leases are not extended, or whether lease= is too short"
@@ -224,7 +227,7 @@ def schedules(patient: Patient) -> Work:
         Finding(
             "schedule-late",
             "warning",
-            f"a tick has been due for {(found.now - row.next_at).total_seconds():.0f} s, but nobody has pushed it",
+            f"a tick has been due for {(found.now - row.next_at).total_seconds():.0f} s but has not been pushed",
             row.name,
             "Start a worker of any queue of this database, or call maintain() every minute",
         )

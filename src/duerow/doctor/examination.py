@@ -74,7 +74,7 @@ def _schema(store: Store) -> Work:
         todo = "Run `duerow migrate`" if isinstance(error, SchemaOutdated) else "Upgrade duerow"
         return [Finding("schema", "error", str(error), "tables", todo)]
     except ConfigurationError as error:
-        return [Finding("unfit", "error", str(error), "server or tables", "Change what the finding names")]
+        return [Finding("unfit", "error", str(error), "server or tables", "Change what the error message names")]
     return []
 
 

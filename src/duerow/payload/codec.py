@@ -357,7 +357,8 @@ def _check(value: Any, depth: int) -> None:
             else "use null, booleans, numbers, text, lists and objects, or declare the type: queue(…, payload=…)"
         )
         raise _Unfit(
-            f"is of type {of.__module__}.{of.__qualname__} ({shown(value)}), which JSON would not give back: {hint}"
+            f"is of type {of.__module__}.{of.__qualname__} ({shown(value)}), which JSON would not return unchanged: "
+            f"{hint}"
         )
 
 

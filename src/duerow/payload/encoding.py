@@ -275,8 +275,8 @@ class Payloads:
             if isinstance(error.__context__, UNREADABLE):
                 return  # it looks like one only in part
         raise CodecError(
-            f"payload was encrypted, but its message has the kind {briefly(str(stored.kind))}, for clear text: "
-            "the kind was changed since",
+            f"payload was encrypted, but its message has the kind {briefly(str(stored.kind))}, which is for "
+            "clear text: the kind was changed afterward",
             quotes=False,
         )
 
@@ -329,7 +329,7 @@ class Payloads:
         where = f" of queue {self._queue!r}" if self._queue else ""
         raise CodecError(
             f"a payload{kind}{where} cannot be encoded. Payloads are encrypted here, and a precise error could "
-            "quote it: see the error's `detail`, or allow clear errors with Encryption(…, clear_errors=True)",
+            "reveal this one: see the error's `detail`, or allow clear errors with Encryption(…, clear_errors=True)",
             quotes=False,
             detail=str(problem),
         )

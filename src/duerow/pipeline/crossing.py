@@ -67,7 +67,7 @@ class Crossing(Station):
         return f"{self.there.queue} in {self.there.database}"
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        raise AssertionError("a message for another database ends when it is there")
+        raise AssertionError("a message for another database ends when it has arrived there")
 
     def check_target(self, capabilities: Capabilities, is_here: bool, would_show: bool) -> None:
         """Raise an error if messages cannot go to the other queue.
@@ -93,8 +93,8 @@ class Crossing(Station):
             )
         if not capabilities.receives:
             raise NotSupported(
-                f"messages cannot go to {self.there} exactly once: it does not remember what has arrived, since its "
-                "store lacks transactions over several messages, or is reached over HTTP; connect to the database "
+                f"messages cannot be sent to {self.there} exactly once: it does not record what has arrived, because "
+                "its store lacks transactions over several messages, or is reached over HTTP; connect to the database "
                 "itself, or to another one, such as postgresql://"
             )
 

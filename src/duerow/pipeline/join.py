@@ -117,7 +117,7 @@ class Join(Station):
                 return where.as_path(by)
             except InvalidCondition as error:
                 raise ConfigurationError(
-                    f"{self}: `by` names what the messages of a set have in common: {error}"
+                    f"{self}: `by` must name a field that the messages of a set share: {error}"
                 ) from error
         if not callable(by) or is_async(by):
             raise ConfigurationError(

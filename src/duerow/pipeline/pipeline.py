@@ -107,15 +107,17 @@ class Pipeline:
             or (isinstance(station, Frame) and not station.rowwise)
         ]
         if needing and not capabilities.transactions:
+            need = "need" if len(needing) > 1 else "needs"
             raise NotSupported(
-                f"{self}: {', '.join(map(str, needing))} need a store that changes several messages together, and this "
-                "one does not; use sqlite:// or postgresql://"
+                f"{self}: {', '.join(map(str, needing))} {need} a store that changes several messages together, and "
+                "this one does not; use sqlite:// or postgresql://"
             )
         deciding = [one for one in needing if isinstance(one, Join) and one.complete is not None]
         if deciding and not capabilities.interactive:
+            call = "call" if len(deciding) > 1 else "calls"
             raise NotSupported(
-                f"{self}: {', '.join(map(str, deciding))} call a function in the transaction of the database, and this "
-                "store cannot; give count= instead of complete=, or connect to the database itself"
+                f"{self}: {', '.join(map(str, deciding))} {call} a function in the transaction of the database, which "
+                "this store does not support; give count= instead of complete=, or connect to the database itself"
             )
 
     def is_on_a_loop(self, station: Station) -> bool:
@@ -228,7 +230,7 @@ def _check_duplicates(pipeline: Pipeline) -> None:
     for name in (*(consumer.name for consumer in pipeline.consumers), *pipeline.outputs):
         if name in seen:
             raise ConfigurationError(
-                f"{pipeline} has {name!r} twice; each station needs a name of its own, and cannot also be an output"
+                f"{pipeline} has {name!r} twice; each station needs its own name, and cannot also be an output"
             )
         seen.add(name)
 

@@ -21,8 +21,9 @@ NOW: Final = timedelta(0)
 def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
     """Raise NotSupported unless the pipeline can run without Spark on a store with these capabilities."""
     if needing := [str(station) for station in pipeline.stations if station.needs_spark]:
+        work = "work" if len(needing) > 1 else "works"
         raise NotSupported(
-            f"{pipeline}: {', '.join(needing)} works only on Spark; run the pipeline there: "
+            f"{pipeline}: {', '.join(needing)} {work} only on Spark; run the pipeline there: "
             "duerow.spark.run(pipeline, url)"
         )
     pipeline.check_store(capabilities)

@@ -468,7 +468,7 @@ class Split(OneWay):
         if not isinstance(part, Draft):
             return self._output(message, to, part)
         if part.queue not in (None, to):
-            raise self._odd(message, part, f"it sends to {to!r} alone")
+            raise self._odd(message, part, f"it sends only to {to!r}")
         headers = {**_offspring(message), **(part.headers or {}), **self._crossing(to)}
         return replace(part, payload=self._encoded(message, part.payload), headers=headers, queue=to)
 

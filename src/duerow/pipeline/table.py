@@ -276,7 +276,7 @@ def _checked_partitions(sink: TableSink) -> tuple[str, ...]:
     if twice := sorted({name for name in given if given.count(name) > 1}):
         raise ConfigurationError(f"{sink}: partition_by names {shown(twice[0])} twice")
     if hidden := sorted(RESERVED.intersection(given)):
-        raise ConfigurationError(f"{sink}: partition_by names {shown(hidden[0])}, which does not reach the table")
+        raise ConfigurationError(f"{sink}: partition_by names {shown(hidden[0])}, which is not written to the table")
     return tuple(given)
 
 
@@ -293,7 +293,7 @@ def check_compaction(stations: Sequence[Station]) -> None:
             other, path = merging.setdefault(str(station.path), station), without_user(str(station.path))
             if other is not station:
                 raise ConfigurationError(
-                    f"{other} and {station} would both merge files of {path}; pass compact= to one of them"
+                    f"{other} and {station} would both merge files of {path}; pass compact= to only one of them"
                 )
 
 

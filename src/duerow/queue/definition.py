@@ -178,7 +178,7 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
 def check_max_payload_bytes(size: object) -> int:
     """Return the maximum size of a payload; raise ConfigurationError if it is not a number of bytes."""
     if type(size) is not int or size < 1:
-        raise ConfigurationError(f"max_payload_bytes is a number of bytes of at least 1, not {shown(size)}")
+        raise ConfigurationError(f"max_payload_bytes is a number of bytes, at least 1, not {shown(size)}")
     return size
 
 
@@ -211,7 +211,7 @@ def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Cipher | Non
     if hidden:
         fields = [field_text(index) for index in hidden]
         raise ConfigurationError(
-            f"queue {queue!r} cannot have indexes for encrypted payload fields {fields}: let them stay readable with "
+            f"queue {queue!r} cannot have indexes for encrypted payload fields {fields}: keep them readable with "
             f"Encryption(…, readable={{{queue!r}: {fields}}}), or leave them out of indexed="
         )
 

@@ -50,7 +50,7 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
         return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)): at most that many messages in any such span, not "
+            f"rate is a pair such as (100, timedelta(minutes=1)), the most messages in any span of that length, not "
             f"{shown(rate)}"
         )
     span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))

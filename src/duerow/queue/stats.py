@@ -309,7 +309,7 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
     here = _consumers(seen, message.queue)
     waiting = max(here, key=lambda one: one.seen_at, default=None)
     if waiting is not None and is_cut_off(waiting.name):
-        text = f"it goes to another database, which cannot take it now; {waiting.name} keeps trying"
+        text = f"it goes to another database, which cannot accept it now; {waiting.name} keeps trying"
         found.append(Reason("unreachable", text, by=waiting.name))
     elif not here:
         found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))

@@ -92,7 +92,7 @@ def schema_of(columns: dict[str, DataType], wanted: Sequence[str] | None) -> Str
     if unknown := [name for name in names if name not in columns]:
         raise ConfigurationError(f"there is no column {', '.join(unknown)}; the columns are {', '.join(columns)}")
     if not names or len(set(names)) < len(names):
-        raise ConfigurationError(f"option columns names columns once each, not {shown(', '.join(names), 200)}")
+        raise ConfigurationError(f"option columns must name each column once, not {shown(', '.join(names), 200)}")
     return StructType([StructField(name, columns[name]) for name in names])
 
 

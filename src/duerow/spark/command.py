@@ -49,7 +49,7 @@ def run(
     ] = None,
     rehome: Annotated[
         list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
+        typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another station. Repeatable."),
     ] = None,
     new_columns: Annotated[
         list[str] | None,
@@ -69,7 +69,7 @@ def run(
     logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java when it closes
     ways = {name: way for name, way in (("urlenv", urlenv), ("urlfile", urlfile)) if way is not None}
     if not ways and url is None:
-        raise typer.BadParameter("say where the queues are: by --db, --urlenv, --urlfile or DUEROW_URL")
+        raise typer.BadParameter("say where the queues are: with --db, --urlenv, --urlfile or DUEROW_URL")
     where = url_of(ways or {"url": str(url)})
     pipeline, moves = find_pipeline(named), moves_of(rehome or ())
     stop = threading.Event()

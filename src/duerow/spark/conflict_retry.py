@@ -41,7 +41,7 @@ def outlast(ask: Callable[[], T], again: Callable[[], bool] = lambda: True) -> T
 
 
 def _tell(lost: Conflict) -> None:
-    LOG.info("waiting for another transaction, perhaps of a killed try of this task: %s", lost)
+    LOG.info("waiting for another transaction, perhaps that of a killed attempt of this task: %s", lost)
 
 
 class Rest(Generic[T]):

@@ -58,7 +58,7 @@ def check_columns(station: Frame, result: DataFrame) -> None:
         of = wanted.get(field.name)
         if of is not None and not isinstance(field.dataType, of | types.NullType):
             known = of.__name__.removesuffix("Type").lower()
-            raise unfit(station, f"has {field.name} as {field.dataType.simpleString()}; it is a column of type {known}")
+            raise unfit(station, f"has {field.name} as {field.dataType.simpleString()}; it must be of type {known}")
 
 
 def unfit(station: Frame, why: str) -> ConfigurationError:

@@ -172,8 +172,9 @@ class FrameJob(Job):
                 self._run.spark.range(0, places, 1, places).mapInArrow(open_task(self._desk), "id long").collect()
         except Exception as error:
             raise ConfigurationError(
-                f"{self.station}: the executors cannot load what it needs: {last_line(error)}; the types of payloads, "
-                "here and where it sends to, must be in modules that are installed there, or in the program itself"
+                f"{self.station}: the executors cannot load what it needs: {last_line(error)}; the payload types "
+                "of its own queue and of its target queues must be in modules that are installed there, or in the "
+                "program itself"
             ) from error
         self._opened = True
 

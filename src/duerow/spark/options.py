@@ -152,8 +152,8 @@ def url_of(given: Mapping[str, str]) -> str:
     """
     if len(given) != 1:
         raise ConfigurationError(
-            "say where the queues are by one of the options url, urlenv (a variable of the driver's environment) "
-            f"and urlfile (a file of the driver's), not by {' and '.join(given) or 'none'}"
+            "say where the queues are with one of the options url, urlenv (an environment variable of the driver) "
+            f"and urlfile (a file on the driver), not with {' and '.join(given) or 'none'}"
         )
     url = (given.get("url") or _secret(given, "urlenv", "urlfile") or "").strip()
     if not url:
@@ -192,7 +192,7 @@ class SourceOptions:
         self._given = {name.lower(): value for name, value in given.items()}
         if any(name.startswith(OF_TABLE) for name in self._given):
             raise ConfigurationError(
-                "Spark's catalog does not pass the options of a table to a source written in Python: say CREATE "
+                "Spark's catalog does not pass the options of a table to a source written in Python: use CREATE "
                 "TEMPORARY VIEW … USING duerow OPTIONS (…), or spark.read.format('duerow')"
             )
         takes = {*known, *REACH, *SETTINGS}

@@ -256,7 +256,7 @@ class Runner:
                 about = names, kinds, own_version()
                 self._database.run(partial(store.metadata.note_consumer, f"{name}/{names[0]}", *about))
         except DuerowError as error:
-            LOG.warning("%s: cannot record that it runs: %s", self._pipeline, error)
+            LOG.warning("%s: cannot record that it is running: %s", self._pipeline, error)
 
     def _follow_limits(self) -> None:
         """Apply the operators' limits to each station."""
@@ -341,7 +341,7 @@ class Runner:
 
         def tell(error: StoreUnavailable) -> None:
             which = ", ".join(map(repr, queues))
-            LOG.warning("%s: cannot look at %s: %s; trying for %.0f s", self._pipeline, which, error, OUTAGE)
+            LOG.warning("%s: cannot check %s: %s; trying for %.0f s", self._pipeline, which, error, OUTAGE)
 
         try:
             return patiently(

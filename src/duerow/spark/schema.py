@@ -161,7 +161,7 @@ class _Types:
                 if isinstance(info, inspect.CustomType) and not hasattr(info.cls, "__pydantic_fields__"):
                     raise self._refused(path, f"{info.cls.__name__} is not a JSON type")
                 return self.of_class(info.cls, path, pydantic)
-        raise self._refused(path, f"there is no column for {type(info).__name__.removesuffix('Type')}")
+        raise self._refused(path, f"there is no column type for {type(info).__name__.removesuffix('Type')}")
 
     def _values(self, values: list[Any], path: str) -> Any:
         from pyspark.sql import types
@@ -175,7 +175,7 @@ class _Types:
 
     def _refused(self, path: str, why: str) -> ConfigurationError:
         return ConfigurationError(
-            f"the type {self._name} cannot be the columns of a frame: {path} has no column, since {why}; "
+            f"the type {self._name} cannot be the columns of a frame: {path} has no column type, because {why}; "
             "pass schema=, a StructType or its text"
         )
 
@@ -207,7 +207,7 @@ def check_fits(station: Frame, queue: str, expected: StructType, result: DataTyp
     """
     if result is not None and (wrong := _misfit(result, expected)) is not None:
         raise ConfigurationError(
-            f"{station}: its result does not fit what the queue {queue!r} declares: payload{wrong}"
+            f"{station}: its result does not fit the payload type that queue {queue!r} declares: payload{wrong}"
         )
 
 

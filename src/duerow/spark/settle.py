@@ -143,7 +143,7 @@ class SettleJob:
         try:
             return read_text(row["payload"])
         except CodecError as error:
-            raise InvalidMessage(f"message {record.id} cannot go on: {error}") from error
+            raise InvalidMessage(f"message {record.id} cannot be sent on: {error}") from error
 
 
 class StreamSettleWriter(DataSourceStreamArrowWriter):
@@ -201,7 +201,7 @@ def settle_job(options: Mapping[str, str], schema: StructType) -> SettleJob:
     to, done, queue = asked.text("to"), asked.flag("done"), asked.queue()
     if (to is not None) + done + ("to" in names) != 1:
         raise ConfigurationError(
-            "give exactly one of the option to, the option done and a column to, which settle the messages"
+            "give exactly one of the option to, the option done and a column to, which say how to settle the messages"
         )
     if queue is None and "queue" not in names:
         raise ConfigurationError(

@@ -53,7 +53,7 @@ class Settings:
         if self.clock is not None and not callable(getattr(self.clock, "now", None)):
             raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {shown(self.clock)}")
         if not isinstance(self.prefix, str):
-            raise ConfigurationError(f"prefix= is text that begins the names of all tables, not {shown(self.prefix)}")
+            raise ConfigurationError(f"prefix= is the text with which all table names begin, not {shown(self.prefix)}")
         if self.schema is not None and not isinstance(self.schema, str):
             raise ConfigurationError(f"schema= is the name of a database schema, not {shown(self.schema)}")
         check_read_timeout(self.read_timeout)
@@ -113,7 +113,7 @@ def backend_named(scheme: str) -> Backend:
 
         alike = get_close_matches(scheme, found, n=1)
         meant = f": did you mean {alike[0]}://?" if alike else ""
-        raise ConfigurationError(f"no store for {scheme}:// is installed{meant}; known are {known}")
+        raise ConfigurationError(f"no store for {scheme}:// is installed{meant}; the installed stores are {known}")
     try:
         backend: Backend = found[scheme].load()
     except ModuleNotFoundError as error:

@@ -105,7 +105,7 @@ class InProgress(Edits[P]):
                 self._check_in_progress(id)
                 if monotonic() >= until:
                     raise TimedOut(
-                        f"message {id}: its consumer did not report within {wait} where its handler is; only workers "
+                        f"message {id}: its consumer did not report where its handler is within {wait}; only workers "
                         "of this version that can reach the database answer"
                     )
                 time.sleep(LOOK)

@@ -80,7 +80,7 @@ class TaskHandle(Generic[R]):
         """
         if self._definition.results is None:
             raise ConfigurationError(
-                f"task {self.task!r} keeps no results: declare it with results=timedelta(hours=1), or for all tasks "
+                f"task {self.task!r} keeps no results: declare it with results=timedelta(hours=1), or all tasks with "
                 "Tasks(…, results=…)"
             )
         wait = None if timeout is None else check_span("timeout", timeout).total_seconds()
@@ -88,9 +88,7 @@ class TaskHandle(Generic[R]):
         if not known.ended and wait != 0:
             known = self._ended_within(wait)
         if not known.ended:
-            raise TimedOut(
-                f"task {self.task!r}, message {self.id}, has not ended within {timeout}: it is {known.status}"
-            )
+            raise TimedOut(f"task {self.task!r}, message {self.id}, did not end within {timeout}: it is {known.status}")
         value: R = known.result(self.task)
         return value
 

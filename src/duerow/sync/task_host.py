@@ -54,7 +54,7 @@ class TaskHost:
         """Push and run the tasks in this database from now on, for tasks that are declared before it is opened."""
         if not isinstance(database, Database):
             raise ConfigurationError(
-                f"tasks take a database, opened by `connect` of the same module as Tasks, not {shown(database)}"
+                f"tasks take a database opened with `connect` from the same module as Tasks, not {shown(database)}"
             )
         self._database = database
         self._queues.clear()
@@ -72,7 +72,8 @@ class TaskHost:
         called = check_queue_name(queue)
         if unknown := terms.keys() - _TERMS:
             raise ConfigurationError(
-                f"queue {called!r} of tasks does not take {sorted(unknown)[0]}=; the options are {', '.join(_TERMS)}"
+                f"the queue of tasks {called!r} does not take {sorted(unknown)[0]}=; its options are "
+                f"{', '.join(_TERMS)}"
             )
         if called in self._queues:
             raise ConfigurationError(f"queue {called!r} is already in use; configure it before its tasks are pushed")

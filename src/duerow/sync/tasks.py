@@ -238,7 +238,7 @@ class Tasks(TaskHost):
         """
         if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
             raise ConfigurationError(
-                f"a worker of tasks does not take {sorted(odd)[0]}=: its handler calls the functions"
+                f"a worker for tasks does not take {sorted(odd)[0]}=: duerow's own handler calls the functions"
             )
         self.expire_results()
         return Worker(list(self.handlers(queues)), self.run, **options)

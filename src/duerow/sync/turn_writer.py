@@ -88,8 +88,8 @@ class TurnWriter:
         unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept or turn.receipt in lost]
         if unsure:
             raise StoreUnavailable(
-                f"the connection broke while messages {', '.join(unsure[:20])} of queue {self._name!r} were settled; "
-                "they are no longer ours, so they were probably settled",
+                f"the connection broke while messages {', '.join(unsure[:20])} of queue {self._name!r} were being "
+                "settled; they are no longer ours, so they were probably settled",
                 outcome="unknown",
             ) from broken
         return refused

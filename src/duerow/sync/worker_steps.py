@@ -125,7 +125,7 @@ class WorkerSteps:
             except StoreUnavailable:
                 raise
             except DuerowError as error:
-                LOG.warning("the progress of %s is not written: %s", name.removesuffix(PROGRESS), error)
+                LOG.warning("the progress of %s cannot be written: %s", name.removesuffix(PROGRESS), error)
             else:
                 self._database.expiring.add(name)
 
@@ -168,7 +168,7 @@ class WorkerSteps:
         except StoreUnavailable:
             raise
         except DuerowError as error:
-            self._do_without("limits that operators set are not followed", error)
+            self._do_without("limits set by operators do not apply", error)
             return self._run.limits
 
     def _keep_periods(self, step: KeepPeriods) -> None:
@@ -179,7 +179,7 @@ class WorkerSteps:
         except StoreUnavailable:
             raise
         except DuerowError as error:
-            self._do_without("the charts of the last day are not kept", error)
+            self._do_without("the data for the last day's charts is not kept", error)
 
     def _do_without(self, what: str, error: DuerowError) -> None:
         """Log once what cannot be done; messages are still handled."""

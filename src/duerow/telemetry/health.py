@@ -30,7 +30,7 @@ class Readiness:
 
     def __init__(self, database: Database, patience: timedelta = PATIENCE, age: timedelta = AGE) -> None:
         self._database, self._patience, self._age = database, patience.total_seconds(), age.total_seconds()
-        self._answer, self._at = "not asked yet", float("-inf")
+        self._answer, self._at = "not checked yet", float("-inf")
         self._asking = asyncio.Lock()
 
     async def __call__(self) -> str:

@@ -162,7 +162,7 @@ def current(message: Message | None = None) -> Attempt | None:
         return making if making is None or message is None or message.id == making.message.id else None
     if message is None:
         raise ConfigurationError(
-            f"this handler has a batch of {len(making)} messages in hand, each with its own attempt; name one of them: "
-            "current(message)"
+            f"this handler is handling a batch of {len(making)} messages, each with its own attempt; name one of "
+            "them: current(message)"
         )
     return making.get(message.id)

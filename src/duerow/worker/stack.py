@@ -36,7 +36,7 @@ MOST: Final = 200
 """How many frames are kept, the innermost ones."""
 
 NOT_BEGUN: Final = "its worker has claimed it, but has not begun to handle it"
-NOT_PYTHON: Final = "its handler has not begun, has just ended, or does nothing that Python can look into"
+NOT_PYTHON: Final = "its handler has not begun, has just ended, or is doing something that Python cannot inspect"
 SILENT: Final = "its child process does not answer; it may be in native code that lets no other thread run"
 
 
@@ -95,7 +95,7 @@ def answer(attempt: Attempt, look: Look | None, worker: str, now: datetime) -> S
         except TimeoutError:
             note = SILENT
         except Exception as error:  # it inspects the user's objects, which may do anything
-            note = f"its worker could not look: {type(error).__name__}"
+            note = f"its worker could not inspect it: {type(error).__name__}"
     return Stack(tuple(frames), attempt.message.attempts, worker, now, None if frames else note)
 
 

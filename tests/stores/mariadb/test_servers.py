@@ -220,7 +220,7 @@ def test_a_url_of_no_database_or_with_options_that_the_driver_does_not_know_is_r
     url = make_url(server_url)
     for wrong, says in (
         (url.set(database="nowhere"), r"no such database \(error 1049\).*CREATE DATABASE"),
-        (url.update_query_dict({"colour": "red"}), "cannot connect as the URL says, TypeError: .*colour"),
+        (url.update_query_dict({"colour": "red"}), "cannot connect with this URL, TypeError: .*colour"),
     ):
         with pytest.raises(ConfigurationError, match=says):
             face.connect(wrong.render_as_string(False), migrate=True)

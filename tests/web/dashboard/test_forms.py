@@ -328,13 +328,13 @@ async def test_all_that_was_made_of_a_message_is_drawn_requeued_and_removed(
         return await forms.send(f"/queues/orders/messages/{root}/lineage/{verb}", go="1", id=ids)
 
     requeued = await confirmed("requeue", '<b class="big">1</b> message would change')
-    assert "1 messages were requeued" in (await forms.browser.get(requeued.headers["location"])).text
+    assert "1 message was requeued" in (await forms.browser.get(requeued.headers["location"])).text
     assert await memory.queue("a").count(status="dead") == 0
     held = await lines.reserve()
     assert held is not None
     removed = await confirmed("remove", '<b class="big">10</b> messages would change. 1 would be skipped')
     told = (await forms.browser.get(removed.headers["location"])).text
-    assert "10 messages were removed. 1 were skipped" in told
+    assert "10 messages were removed. 1 was skipped" in told
     assert [one.id for one in await orders.find()] == [other]
     assert await lines.count() == 4
     assert (await memory.queue("a").count(), await memory.queue("b").count()) == (0, 0)

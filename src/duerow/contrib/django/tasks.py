@@ -170,7 +170,7 @@ class DuerowBackend(BaseTaskBackend):
         names = list(queue_names) or sorted(self.queues)
         if not names:
             raise ConfigurationError(
-                f'TASKS[{self.alias!r}] takes queues of any name ("QUEUES": []): name those to work on, --queue NAME'
+                f'TASKS[{self.alias!r}] takes queues of any name ("QUEUES": []): name the ones to run with --queue NAME'
             )
         layers = [*options.pop("middleware", ()), django_connections]
         return Worker([self.queue(name) for name in names], self.run, middleware=layers, **options)

@@ -49,7 +49,7 @@ def engine_of(url: str) -> Engine:
         read = None
     if read is None:
         raise ConfigurationError(
-            "the url of a table cannot be read as a URL of SQLAlchemy; write for example postgresql://user@host/base"
+            "the url of a table cannot be read as an SQLAlchemy URL; write for example postgresql://user@host/base"
         )
     return sa.create_engine(read, pool_pre_ping=True, hide_parameters=True)
 

@@ -41,7 +41,7 @@ class Deliverer(Delivery):
                 return _compact(sink)
             made = msgspec.convert(payload, TableEntry)
         except msgspec.ValidationError as error:
-            return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is not a batch of it: {error}"))
+            return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is not one of its batches: {error}"))
         return _bring(sink, made)
 
 

@@ -81,7 +81,7 @@ def refused(batch: RecordBatch, by: Sequence[str]) -> list[str | None]:
 def _unfit(name: str, text: str) -> str | None:
     """Return why a value would be read back as a different value, or cannot be written at all."""
     if text in ("", NULL):
-        return f"the column {name!r} is {text!r}, which readers of a partitioned table take for null"
+        return f"the column {name!r} is {text!r}, which readers of a partitioned table read as null"
     if len(folder_name({name: text}).encode()) > LONGEST:
         return f"the column {name!r} has a value that is too long for the name of a folder"
     return None

@@ -103,7 +103,7 @@ def site_of(target: Any, settings: Settings) -> Site:
         ConfigurationError: the URL or an option is invalid. The error never shows the token.
     """
     if not isinstance(target, str):
-        raise ConfigurationError(f"queues behind an HTTP API are opened by a URL, not by {type(target).__name__}")
+        raise ConfigurationError(f"queues behind an HTTP API are opened with a URL, not with {type(target).__name__}")
     for name, given, usual in (("prefix", settings.prefix, "duerow_"), ("schema", settings.schema, None)):
         if given != usual:
             raise ConfigurationError(_TABLES.format(name))
@@ -124,7 +124,9 @@ def site_of(target: Any, settings: Settings) -> Site:
     if "token" in dict(parse_qsl(url.query)):
         raise ConfigurationError("a token in a query ends up in logs: write https://TOKEN@host/path, or pass token=")
     if unknown := sorted(options.keys() - set(OPTIONS)):
-        raise ConfigurationError(f"{url.scheme}:// has no option {shown(unknown[0])}; it knows {', '.join(OPTIONS)}")
+        raise ConfigurationError(
+            f"{url.scheme}:// has no option {shown(unknown[0])}; its options are {', '.join(OPTIONS)}"
+        )
     place = f"[{host}]" if ":" in host else host
     path = url.path.rstrip("/").removesuffix(API)
     bare = urlunsplit((url.scheme.partition("+")[0], place if port is None else f"{place}:{port}", path, "", ""))

@@ -88,7 +88,7 @@ def test_an_encrypted_payload_that_is_called_clear_text_is_buried_and_not_handed
     [one] = everything(db)
     empty(db)
     put(db, one, kind=kind)
-    assert f"its message has the kind '{kind}', for clear text" in refusal(db.queue("cards"))
+    assert f"its message has the kind '{kind}', which is for clear text" in refusal(db.queue("cards"))
 
 
 @pytest.mark.parametrize("member", [{"key": "0" * 16, "text": "x", "v": 2}, {"key": 1}, "yes"])

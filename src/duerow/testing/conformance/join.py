@@ -60,7 +60,7 @@ def can_decide(db: Database, pipeline: Pipeline) -> bool:
         return False
     if db.store.capabilities.interactive:
         return True
-    with pytest.raises(NotSupported, match="call a function in the transaction of the database"):
+    with pytest.raises(NotSupported, match="a function in the transaction of the database"):
         pipeline.check_store(db.store.capabilities)
     ids = push(db, ("Z", 1))
     (reservation,) = db.queue("pair").reserve_many(1)

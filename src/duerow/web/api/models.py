@@ -315,7 +315,7 @@ class TransferIn(ChoiceIn):
 
     to: QueueName
     on_duplicate: Annotated[
-        OnDuplicate, Field(description="What to do if a live message there has the same key; `reject`: it stays.")
+        OnDuplicate, Field(description="What to do if a live message there has the same key; `reject` leaves it there.")
     ] = "reject"
 
 

@@ -14,7 +14,7 @@ from duerow.conditions.fields import Subject
 from duerow.errors import ConfigurationError, DuerowError, NotSupported
 from duerow.errors import shown as briefly
 from duerow.payload.codec import BYTES, JSON, Encoded, encode
-from duerow.phrases import PYTHON
+from duerow.phrases import PYTHON, counted
 from duerow.queue.edits import Changed
 from duerow.queue.limits import checked
 from duerow.retry import exponential, limited
@@ -234,15 +234,16 @@ class Actions(FormActions):
             values |= {"danger": VERBS[verb].danger, "complete": seen.complete}
             title = f"{VERBS[verb].title}: messages made from message {id}"
             return self.pages.page(visit, Shown("lineage.html", title, values, live=False))
-        counted, done = set(map(str, form.getlist("id"))), Changed(0)
+        confirmed, done = set(map(str, form.getlist("id"))), Changed(0)
         for queue, found in chosen.items():
-            ids = [one for one in found if str(one) in counted]
+            ids = [one for one in found if str(one) in confirmed]
             if ids:
                 await self.web.record(visit.viewer, verb, queue, ids=ids, lineage_of=id)
                 done += await self._of_lineage(verb, queue, ids, leased, False)
-        text = f"{done.count} messages were {VERBS[verb].done}."
+        text = f"{counted(done.count, 'message')} {'was' if done.count == 1 else 'were'} {VERBS[verb].done}."
         if done.skipped:
-            text += f" {done.skipped} were skipped: a consumer is working on them."
+            were, them = ("was", "it") if done.skipped == 1 else ("were", "them")
+            text += f" {done.skipped} {were} skipped: a consumer is working on {them}."
         if not seen.complete:
             text += " There may be more: the search for messages made from it stopped early."
         gone = verb == "remove" and id in chosen.get(name, ())
@@ -355,7 +356,7 @@ class Actions(FormActions):
     async def export(self, visit: Visit, form: FormData) -> Response:
         """Send the audit, one entry per line."""
         if not visit.viewer.may("view", "duerow.audit"):
-            raise Forbidden("only operators of all queues may see the audit")
+            raise Forbidden("only operators of all queues may see the audit log")
         where = visit.get("where") or None
         await self.web.audit.events(where, limit=1)  # refuses an invalid condition before anything is sent
 

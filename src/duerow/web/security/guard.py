@@ -171,7 +171,7 @@ class Guard:
                     403,
                     "local-only",
                     "without users, only this machine may connect; set up accounts, a trusted proxy or a function that "
-                    "tells who a request is from",
+                    "identifies the user of a request",
                 )
             if name not in LOCAL_NAMES | set(options.hosts):
                 raise Refusal(

@@ -56,11 +56,12 @@ class Migrations:
         where = f"tables {self.tables.prefix}…" + (f" in schema {self.tables.schema}" if self.tables.schema else "")
         if is_beyond(made, len(MIGRATIONS)):
             raise SchemaNewer(
-                f"the {where} are of version {newest}, this duerow knows {len(MIGRATIONS)}: upgrade duerow"
+                f"the {where} are of version {newest}, but this duerow supports {len(MIGRATIONS)}: upgrade duerow"
             )
         if missing:
             raise SchemaOutdated(
-                f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): ",
+                f"the {where} are of version {newest}, but this duerow needs {len(MIGRATIONS)} "
+                f"({', '.join(missing)}): ",
                 *HOW_TO_MIGRATE,
             )
 

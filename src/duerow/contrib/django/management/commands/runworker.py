@@ -44,7 +44,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--concurrency", type=int, metavar="N", help="How many handlers each worker runs at once. Default: 1."
         )
-        parser.add_argument("--until", choices=["idle", "empty"], help="End when nothing is due, or nothing is left.")
+        parser.add_argument(
+            "--until",
+            choices=["idle", "empty"],
+            help="End when nothing is due (idle) or nothing will become due (empty).",
+        )
         parser.add_argument("--reload", action="store_true", help="Restart whenever a file of the project changes.")
         parser.add_argument("--health-port", type=int, metavar="PORT", help="Answer /healthz and /readyz on this port.")
         parser.add_argument(

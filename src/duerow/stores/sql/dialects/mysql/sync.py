@@ -74,7 +74,7 @@ class MySQLConnections(BlockingConnections):
         driver = driver_of(raw, self.dialect.callers)
         if driver != "pymysql":
             raise ConfigurationError(
-                f"this engine connects by {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
+                f"this engine connects with {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
             )
         adopt(self, raw)
 
