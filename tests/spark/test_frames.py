@@ -144,7 +144,7 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
         lambda frame: frame.select(F.lit(1).alias("x"), F.lit(2).alias("X")),
         "cannot be written as messages: .*AMBIGUOUS_REFERENCE",
     ),
-    ({"to": ["b", "c"]}, kept, "has no column _queue, and may go to 'b', 'c'"),
+    ({"to": ["b", "c"]}, kept, "has no column _queue to choose between 'b', 'c'"),
     (
         {"to": "typed"},
         lambda frame: frame.withColumn("n", F.lit("x")),

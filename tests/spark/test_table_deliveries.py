@@ -443,7 +443,7 @@ def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserve
     monkeypatch.setattr(lakes, "_iceberg", lambda sink: iceberg)
     given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
     lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["shop"], **given))
-    with pytest.raises(ConfigurationError, match="is divided by the columns 'shop'; partition_by names 'day'"):
+    with pytest.raises(ConfigurationError, match="is partitioned by the columns 'shop'; partition_by names 'day'"):
         lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["day"], **given))
 
 

@@ -87,8 +87,8 @@ def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
     handled.
 
     The first push is the push of the message's origin, through forks, splits, joins and replays; for a set, the
-    earliest push of its parts. A message from which others were made has not ended. A dead message that was revived
-    ended when it ended for the last time. End to end leaves out messages whose first push is not in the frame.
+    earliest push of its parts. A message from which others were made has not ended. If a dead message was revived, its
+    last end counts. "End to end" leaves out messages whose first push is not in the frame.
 
     Args:
         history: the frame of history.
@@ -364,6 +364,6 @@ def _seconds(start: str, end: str) -> Column:
 
 
 def _begin(moment: str, micros: int) -> Column:
-    """Return the start of the interval of this length in which a time lies."""
+    """Return the start of the interval of this length that contains a time."""
     at = F.unix_micros(moment)
     return F.timestamp_micros(at - F.pmod(at, F.lit(micros)))

@@ -112,9 +112,9 @@ _NOW: Final = timedelta(0)
 def due_in(database: Database, queues: Sequence[str], only: OnlyKinds, sleep: timedelta = _NOW) -> timedelta | None:
     """Return how long until some queues have something due; for queues in `only`, only their kinds count.
 
-    For as long as `sleep` says, pushes into the queues wake the caller; see `MessageStore.next_due`. The caller can
-    rely on the answer in any case. It has to: a driver makes no claims, which would find messages that were pushed
-    before the last check and committed after it.
+    For as long as `sleep` says, pushes into the queues wake the caller; see `MessageStore.next_due`. The answer is
+    reliable in any case. It has to be, because a driver makes no claims: only a claim would find messages that were
+    pushed before the last check and committed after it.
     """
     return database.run(lambda: database.store.messages.next_due(queues, sleep, only, relied_on=True))
 

@@ -47,7 +47,7 @@ def check_columns(station: Frame, result: DataFrame) -> None:
     if not station.rowwise and not payload_columns(result.schema):
         raise unfit(station, "has no columns for a payload")
     if len(station.ways) > 1 and "_queue" not in names:
-        raise unfit(station, f"has no column _queue, and may go to {', '.join(map(repr, station.ways))}")
+        raise unfit(station, f"has no column _queue to choose between {', '.join(map(repr, station.ways))}")
     wanted: dict[str, Any] = {
         "_id": types.IntegralType,
         "_priority": types.IntegralType,

@@ -421,8 +421,8 @@ class FrameJob(Job):
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
             raise StationFailed(
-                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row of "
-                "one went on, that of the other was refused. With rowwise=True, each _id may appear only once"
+                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row in "
+                "one went on, the row in the other was refused. With rowwise=True, each _id may appear only once"
             )
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:

@@ -241,7 +241,7 @@ class MessageJob(Job):
         return min(run.parallelism, self._limits.concurrency or run.parallelism) - sum(map(self._tasks_of, running))
 
     def _tasks_of(self, round: StationRound) -> int:
-        """How many tasks of a round still run; an estimate is used if Spark cannot tell and nothing depends on it."""
+        """How many tasks of a round still run; if Spark cannot tell, all of them if there is a limit, otherwise one."""
         if not round.is_overdue:
             return round.tasks
         left = unfinished(self._run.spark, round.group)

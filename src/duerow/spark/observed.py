@@ -64,7 +64,7 @@ def with_observed(station: Frame, result: DataFrame, where: Observation | str) -
         found = result.observe(where, *_columns(station.observe or {}))
         found.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
     except PySparkException as error:
-        raise ConfigurationError(f"{station}: observe: Spark cannot compute it of the result: {error}") from error
+        raise ConfigurationError(f"{station}: observe: Spark cannot compute it from the result: {error}") from error
     return found
 
 

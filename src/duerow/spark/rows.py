@@ -65,8 +65,8 @@ def check_pushed(schema: StructType, queue: str | None) -> None:
         )
     if unknown := [name for name in names if name not in PUSHED]:
         raise ConfigurationError(
-            f"a frame that is pushed has no column {', '.join(unknown)}, only {', '.join(PUSHED)}: drop it, or put it "
-            "into the payload"
+            f"a frame that is pushed cannot have a column {', '.join(unknown)}, only {', '.join(PUSHED)}: drop it, or "
+            "put it into the payload"
         )
     if queue is None and "queue" not in names:
         raise ConfigurationError("name the queue to push to, with the option queue or a column queue")

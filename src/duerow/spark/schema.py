@@ -67,7 +67,7 @@ def _given_schema(station: Frame) -> StructType | None:
     if isinstance(schema, str):
         try:
             schema = StructType.fromDDL(schema)
-        except Exception as error:  # Spark's parser raises many kinds
+        except Exception as error:  # Spark's parser raises many kinds of errors
             raise ConfigurationError(
                 f"{station}: schema {shown(station.schema, 200)} cannot be read: {error}"
             ) from error

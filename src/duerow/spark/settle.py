@@ -227,8 +227,8 @@ def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:
         LOG.warning("%d messages of %d were no longer leased, and were not settled", len(refused), len(ended | refused))
     if twice := sorted(ended & refused):
         raise InvalidOutcome(
-            f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions, of which the first sent each "
-            "on and the others were lost: a message that goes on has one row; for several use a frame station"
+            f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions; the first row sent each "
+            "message on and the others were lost: a message that goes on has one row; for several use a frame station"
         )
 
 

@@ -40,7 +40,7 @@ class Published(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         repeated: whether the batch's name was already recorded, so that nothing happened.
-        entries: how many entries were pushed, entries whose key was taken included.
+        entries: how many entries were pushed, including entries whose key was taken.
     """
 
     repeated: bool

@@ -68,7 +68,7 @@ from duerow.testing.strategies import (
 
 
 class _Both:
-    """The same plan on the store and on the reference."""
+    """Runs the same plan on the store and on the reference."""
 
     def __init__(self, database: Database, clock: MovableClock) -> None:
         self.database = database
@@ -411,7 +411,7 @@ class StoreMachine(RuleBasedStateMachine):
                 assert record.leased_until == until, f"the lease of {record} was granted until {until}"
                 if record.group is not None:
                     lent = [one.id for one in records if one.leased_by is not None and _group(one) == _group(record)]
-                    assert lent == [record.id], f"of the group of {record} these are lent: {lent}"
+                    assert lent == [record.id], f"several messages of the group of {record} are leased: {lent}"
 
     @invariant()
     def both_hold_the_same(self) -> None:

@@ -82,7 +82,7 @@ PLACES = st.integers(0, 30)
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A release whose due time is that of the reservation, filled in when the reservation is chosen."""
+    """A release with the reservation's own due time, which is filled in when the reservation is chosen."""
 
 
 ENDS: st.SearchStrategy[End | Given] = st.one_of(

@@ -239,7 +239,7 @@ def blocking(handler: Handler) -> Callable[..., Any]:
             running.send(None)  # type: ignore[attr-defined]
         except StopIteration as ended:
             return ended.value
-        raise AssertionError("a handler of these tests waits for gates alone")
+        raise AssertionError("handlers in these tests may wait only for gates")
 
     return call
 

@@ -143,7 +143,7 @@ def _ledger(engine: Engine) -> sa.Table:
     ledger = sa.Table(LEDGER, sa.MetaData(), sa.Column("name", sa.String(100), primary_key=True))
     try:
         ledger.create(engine, checkfirst=True)
-    except DBAPIError:  # another process was faster, or it may not
+    except DBAPIError:  # another process was faster, or this user may not create it
         if not sa.inspect(engine).has_table(LEDGER):
             raise
     return ledger
@@ -208,6 +208,6 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
         if row[column.name] == (value := following[column.name]):
             raise InvalidOutcome(
                 f"{source}: several rows of the table {source.table} have the {source.column} {shown(value, 200)}; "
-                "name a column without repeated values, since reading goes on after the last one"
+                "name a column without repeated values, because reading continues after the last one"
             )
     return rows[: source.rows]

@@ -40,7 +40,7 @@ class Folder:
                 self.files, self._root = fs.FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
             else:
                 self.files, self._root = fs.LocalFileSystem(), path
-        except Exception as error:  # PyArrow raises many kinds
+        except Exception as error:  # PyArrow raises many kinds of errors
             shown = without_user(path)
             raise ConfigurationError(
                 f"PyArrow cannot open the folder {shown}: {str(error).replace(path, shown)}"

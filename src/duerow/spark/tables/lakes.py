@@ -69,7 +69,7 @@ def check_partitions_of_table(sink: TableSink) -> None:
 def _check_same(sink: TableSink, columns: Sequence[str]) -> None:
     if sorted(columns) != sorted(sink.partition_by):
         there, given = (", ".join(map(repr, one)) or "none" for one in (columns, sink.partition_by))
-        raise ConfigurationError(f"{sink}: the table is divided by the columns {there}; partition_by names {given}")
+        raise ConfigurationError(f"{sink}: the table is partitioned by the columns {there}; partition_by names {given}")
 
 
 def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:

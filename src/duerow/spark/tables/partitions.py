@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
-"""The name of null in the name of a folder."""
+"""The text that stands for null in the name of a folder."""
 
 LONGEST: Final = 200
 """The longest name of a folder, in bytes; file systems allow 255."""
@@ -43,7 +43,7 @@ def check_partitions(station: TableSink, columns: Sequence[Any]) -> None:
         if not isinstance(known[name], plain):
             raise ConfigurationError(
                 f"{station}: partition_by names {name!r} of type {known[name].simpleString()}; "
-                "a table is divided by text, integers, booleans or dates"
+                "a table is partitioned by text, integers, booleans or dates"
             )
     if station.partition_by and len(known) == len(station.partition_by):
         raise ConfigurationError(f"{station}: partition_by names all columns; at least one must be left for the files")

@@ -66,7 +66,7 @@ class BulkStore(Protocol):
 
         The turns end first, as in `settle`. Then the parts are pushed in the order given, each in the order in which it
         was staged; a delay counts from now. With `once`, that name is recorded as well; if it was already recorded,
-        nothing happens, and the result says so.
+        nothing else happens, and the result says so.
 
         Args:
             batch: the name of the batch.

@@ -62,8 +62,8 @@ class MessageStore(Protocol):
 
         An error with `of_row` means that the database refused the values of one row. The claim is then repeated with
         `apart`: messages are taken in such a way that one refused message does not affect the others. The refused
-        message is buried with the reason, which is also logged as an error; if even that cannot be written, the message
-        is skipped.
+        message is buried with the reason, which is also logged as an error, and counts as buried; if even that cannot
+        be written, the message is skipped.
         """
         ...
 

@@ -73,7 +73,7 @@ class Opened:
         """See Access."""
         url = urlsplit(self._url)
         user, at, _ = url.netloc.rpartition("@")
-        # Otherwise the driver would learn the server's own address, and connect to it.
+        # Otherwise the driver would learn the server's own address and connect to it.
         options = {name: value for name, value in parse_qsl(url.query) if name.lower() != "replicaset"}
         query = urlencode({**options, "directConnection": "true"})
         return urlunsplit(url._replace(netloc=f"{user}{at}127.0.0.1:{port}", query=query))

@@ -108,7 +108,7 @@ class Operator:
                     self.ledger.write(self._line("removed", queue, message), within=opened)
 
     def replay(self, queue: Queue[Any]) -> None:
-        """Push messages that ended again."""
+        """Push ended messages again."""
         orders = self.queues[ORDERS]
         ends = [turn for turn in orders.history(limit=20) if turn.outcome != "failed"]
         for turn in self._some(ends)[:2]:

@@ -163,7 +163,7 @@ class Run:
         options, setting = self._options, self.setting
         here = Here(self._context, self._log, setting.url)
         self._sides = [here]
-        maker: Side = here  # who creates the tables with which the run begins
+        maker: Side = here  # the side that creates the tables
         migrators: Sequence[Side] = self._sides
         first = options.upgrade_from
         if first is not None:
