@@ -291,7 +291,7 @@ def test_kinds_that_nobody_here_knows_go_through(two: Callable[..., Pair]) -> No
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda db: Elsewhere("a b", down), "a queue elsewhere: a queue cannot be called 'a b'"),
+        (lambda db: Elsewhere("a b", down), "a queue in another database: a queue cannot be called 'a b'"),
         (lambda db: Elsewhere("x", "url"), "connect is 'url'; give a function"),  # type: ignore[arg-type]
         (lambda db: Elsewhere("x", down, database=""), "database is 1 to 100 printable characters, not ''"),
         (lambda db: Elsewhere("x", lambda url: url), r"connect of queue 'x' of another database is called with \(\)"),

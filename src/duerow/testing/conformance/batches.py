@@ -1,4 +1,4 @@
-"""Batches are lent without being read, and read in ranges; nobody sees staged entries before they are published."""
+"""Batches are lent without being read, and then read in ranges; staged entries are invisible until published."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ LEASE = minutes(10)
 
 
 def entry(payload: object, queue: str = "billing", key: str | None = None, **more: Any) -> Entry:
-    """An entry as an engine makes it: encoded."""
+    """Return an encoded entry, as an engine makes it."""
     terms: dict[str, Any] = {"headers": None, "due": None, "delay": None, **more}
     return Entry(queue, key, "json", str(payload), **terms)
 
 
 def turns(lent: Lease, queue: str = "mail", end: Any = Committed()) -> list[Turn]:  # noqa: B008 - a frozen value
-    """The turns that end what was lent."""
+    """Return the turns that end lent messages."""
     named = lent.groups.get
     return [Turn(one, end, None if (group := named(one.id)) is None else (queue, group)) for one in lent.receipts]
 

@@ -20,7 +20,7 @@ def codes(queue: Queue, id: int) -> list[str]:
 
 
 def seen(db: Database, *queues: str, kinds: tuple[str, ...] = ("json", "bytes"), name: str = "here:1:w") -> None:
-    """Let a consumer of these queues say that it is there."""
+    """Have a consumer of these queues report that it is active."""
     db.run(lambda: db.store.metadata.note_consumer(name, queues, kinds, "1.0"))
 
 
@@ -214,7 +214,7 @@ def test_a_pause_is_seen_by_others(queue: Queue, open_database: Any) -> None:
     queue.push("hello")
     queue.pause()
     shared = queue.database.store.capabilities.processes
-    another = open_database() if shared else queue.database  # a database in memory has no other
+    another = open_database() if shared else queue.database  # an in-memory database has no other handle
     assert another.queue("mail").reserve() is None
 
 

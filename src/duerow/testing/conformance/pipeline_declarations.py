@@ -20,7 +20,7 @@ def same(message: Any) -> Any:
 
 
 def orders(*middle: str, **terms: Any) -> Pipeline:
-    """A pipeline from `in` by the stations in the middle to `end`."""
+    """Return a pipeline from `in` through the stations in the middle to `end`."""
     names = ["in", *middle, "end"]
     return Pipeline("orders", [*(Relay(name, same, to=to) for name, to in pairwise(names)), Sink("end", same)], **terms)
 
