@@ -97,13 +97,13 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         "--upgrade-from",
         "6",
         "--beside",
-        "then/bin/python",
+        "old/bin/python",
     ]
     result, called = tortured(monkeypatch, FINE, *arguments, "--serializable", "--restart", "true", "--shared")
     assert called == [
         "sqlite:///spare.db",
         Options(
-            *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), upgrade_from=6, beside="then/bin/python"
+            *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"), upgrade_from=6, beside="old/bin/python"
         ),
         True,
     ]

@@ -223,7 +223,7 @@ def roles_said(said: list[str] | None) -> dict[str, list[str]]:
 
 @users.command("add")
 def add(name: Name, file: File = Path(FILE), role: Roles = None) -> None:
-    """Add an account with a password, or change its password and roles; running dashboards notice it at once."""
+    """Add an account with a password, or change its password and roles; running dashboards apply it immediately."""
     require_packages()
     from duerow.web.security.accounts import Account, hash_password, read_accounts, save_account
 
@@ -261,7 +261,7 @@ def remove(
         str | None, typer.Option("--token", metavar="TOKEN", help="Remove only this token of the account.")
     ] = None,
 ) -> None:
-    """Remove an account, or one of its tokens; its sessions end at once."""
+    """Remove an account, or one of its tokens; its sessions end immediately."""
     require_packages()
     from duerow.web.security.accounts import Account, read_accounts, save_account
 

@@ -60,7 +60,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "duerow torture sqlite:///spare.db",
         "duerow torture postgresql://app@localhost/spare --kills 1000 --restart 'pg_ctl restart -m immediate'",
         "duerow torture postgresql://app@localhost/spare --upgrade-from 6",
-        "duerow torture postgresql://app@localhost/spare --beside then/bin/python",
+        "duerow torture postgresql://app@localhost/spare --beside old/bin/python",
     ),
     "worker": (
         "duerow worker shop.mail:mail --concurrency 8",

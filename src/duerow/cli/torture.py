@@ -58,7 +58,7 @@ def torture(
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Kill and disturb processes that use every operation, and check every promise. Exit code 8: one is broken.
+    """Kill and disturb processes that use every operation, and check every promise. Exit code 8: a promise is broken.
 
     Creates tables whose names begin with torture_, and drops them when it ends.
     """

@@ -27,7 +27,7 @@ def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None
     if processes is not None:
         raise ConfigurationError(
             f"processes= cannot be used with {queue}: a row and its session cannot be handed to another "
-            "process; run several workers, each in a process of its own"
+            "process; run several workers, each in its own process"
         )
     if lacks_permits:
         raise ConfigurationError(

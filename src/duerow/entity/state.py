@@ -219,7 +219,7 @@ class QueueStateProperty(Composite[QueueState]):
         def guard(entity: Any, value: Any, before: Any, initiator: Any) -> None:
             if entity._sa_instance_state.key is not None:
                 raise ConfigurationError(
-                    f"{key} of a row that is in the database cannot be replaced, since its token must increase: call "
+                    f"{key} of a row that is in the database cannot be replaced, because its token must increase: call "
                     f".{key}.schedule() or .{key}.stop()"
                 )
 
@@ -297,7 +297,7 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
         )
     table = mapper.local_table
     if not isinstance(table, Table) or mapper.concrete:
-        raise ConfigurationError(f"{what}: a queue state belongs to a model with a table of its own")
+        raise ConfigurationError(f"{what}: a queue state belongs to a model with its own table")
     columns: list[Any] = list(table.primary_key.columns)
     if mapper.inherits is None:
         columns = list(mapper.primary_key)  # the model may declare a different one from its table's

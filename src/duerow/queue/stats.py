@@ -297,7 +297,7 @@ def _of_its_group(seen: Inspection) -> list[Reason]:
         state = f" and is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else " and is due"
     here = _consumers(seen, blocker.queue)
     if here and not _is_known(blocker.kind, here):
-        state += f"; no consumer that was seen knows its kind {blocker.kind!r}"
+        state += f"; no consumer seen recently knows its kind {blocker.kind!r}"
     text = f"message {blocker.id} in its group {blocker.group!r} goes first{state}"
     return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
 
@@ -316,7 +316,7 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
     elif not _is_known(message.kind, here):
         names = ", ".join(sorted(one.name for one in here)[:5])
         found.append(
-            Reason("unknown-kind", f"no consumer that was seen knows payloads of kind {message.kind!r}: {names}")
+            Reason("unknown-kind", f"no consumer seen recently knows payloads of kind {message.kind!r}: {names}")
         )
     return found
 

@@ -63,7 +63,7 @@ def run(
     """Run a pipeline on Spark, and print the work done in its queues, as the database counted it.
 
     Uses the session of spark-submit or the server in SPARK_REMOTE, otherwise a session on this machine. At SIGTERM it
-    finishes the messages that are running and ends.
+    finishes the messages that are being handled and ends.
     """
     log_to_stderr(as_json, verbose)
     logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java when it closes

@@ -83,7 +83,7 @@ def check_types(schema: StructType) -> None:
             case "key" | "group" | "queue" | "to":
                 _require(field.name, kind, (StringType,), "text")
             case "due":
-                _require("due", kind, (TimestampType,), "a timestamp, which has a time zone,")
+                _require("due", kind, (TimestampType,), "a timestamp with a time zone")
             case "priority":
                 _require("priority", kind, _WHOLE, "a whole number")
             case "headers":
@@ -92,7 +92,7 @@ def check_types(schema: StructType) -> None:
 
 def _require(name: str, kind: DataType, wanted: tuple[type[DataType], ...], said: str) -> None:
     if not isinstance(kind, (*wanted, NullType)):
-        raise ConfigurationError(f"column {name} is {said} and not of type {kind.simpleString()}: cast it")
+        raise ConfigurationError(f"column {name} must be {said}, not of type {kind.simpleString()}: cast it")
 
 
 def _check_headers(kind: DataType) -> None:

@@ -142,7 +142,9 @@ def _misfit(record: Record, lent: bool) -> str | None:
         if at is not None and not FIRST < at < LAST:
             return f"its {name} is {'before' if at <= FIRST else 'after'} the years that duerow supports"
     if record.status not in (LIVE if lent else _STATUSES):
-        return "its status is not that of a waiting message" if lent else f"its status is {shown(record.status)}"
+        return (
+            "its status is not one that a waiting message can have" if lent else f"its status is {shown(record.status)}"
+        )
     if record.attempts < lent:
         return "its attempts are below 0"
     if record.priority not in PRIORITIES:

@@ -53,7 +53,7 @@ class DjangoDatabase(Database):
         self.alias, self.prefix = alias, configured.prefix
 
     @async_unsafe(
-        "Queues of duerow.contrib.django block, so in a coroutine call them with sync_to_async, or use those of "
+        "Queues of duerow.contrib.django block, so in a coroutine call them with sync_to_async, or use the queues of "
         "duerow.aio.connect(duerow.contrib.django.url())"
     )
     def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:

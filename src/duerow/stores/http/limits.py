@@ -25,6 +25,6 @@ def refuse_to_begin() -> NoReturn:
 def refuse_transaction() -> NoReturn:
     """Raise the error for several operations in one transaction."""
     raise NotSupported(
-        "over HTTP each operation is a transaction of its own, so several of them cannot be one; connect to the "
+        "over HTTP each operation is a separate transaction, so several of them cannot share one; connect to the "
         "database itself"
     )

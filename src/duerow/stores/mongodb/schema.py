@@ -99,7 +99,7 @@ def migrate(names: CollectionNames) -> Plan[list[str]]:
                 done.append(name)
     except StoreRefused as error:
         raise ConfigurationError(
-            f"{error}. Hand this to somebody who may change the database:\n\n{script(names)}"
+            f"{error}. Hand this to someone who may change the database:\n\n{script(names)}"
         ) from error
     return done
 

@@ -116,7 +116,7 @@ def test_a_message_behind_an_unknown_kind_says_why_it_waits(db: Database, queue:
     assert [reason.code for reason in queue.why(odd)] == ["unknown-kind"]
     [reason] = queue.why(behind.id)
     assert (reason.code, reason.by) == ("group-blocked", odd)
-    assert "no consumer that was seen knows its kind 'Invoice'" in reason.text
+    assert "no consumer seen recently knows its kind 'Invoice'" in reason.text
 
 
 def test_the_lease_of_an_unknown_kind_ends_and_its_used_up_attempts_bury_it_at_who_knows_it(

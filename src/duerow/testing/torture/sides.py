@@ -259,7 +259,7 @@ def ordered(here: Side, beside: Side) -> tuple[Side, Side]:
         )
     if is_beyond(dict(enumerate(made, 1)), known):
         raise ConfigurationError(
-            f"{older.name} cannot work beside {newer.name}: it knows tables of version {known}, and refuses those of "
+            f"{older.name} cannot work beside {newer.name}: it supports tables of version {known} and refuses those of "
             f"version {len(made)} ({', '.join(made[known:])})"
         )
     return older, newer

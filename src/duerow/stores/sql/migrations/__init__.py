@@ -93,7 +93,7 @@ class Migrations:
                 done.append(name)
         except ConfigurationError as error:
             raise ConfigurationError(
-                f"{error}. Hand this to somebody who may change the database:\n\n{self.sql()}"
+                f"{error}. Hand this to someone who may change the database:\n\n{self.sql()}"
             ) from error
         finally:
             unlock = self.dialect.migration_unlock(self.tables.prefix)

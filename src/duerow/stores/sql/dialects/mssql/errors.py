@@ -76,7 +76,7 @@ def explained(error: BaseException) -> DuerowError | None:
         return StoreUnavailable(f"SQL Server is not available ({number or state}){told}")
     if number in _NO_TABLES:
         return SchemaOutdated(
-            f"duerow's tables are missing or not those that this version needs (error {number}){told}; run migrate"
+            f"duerow's tables are missing or do not match this version (error {number}){told}; run migrate"
         )
     if state.startswith(_REFUSED):
         return ConfigurationError(f"cannot connect to SQL Server ({state}){told}")

@@ -36,7 +36,7 @@ _VARIABLES: Final = (
         lambda value: int(value) < LEAST_PACKET,
         "small-packets",
         "error",
-        "the server takes packets of {} bytes, and hangs up on larger batches and payloads",
+        "the server accepts packets of up to {} bytes, and disconnects clients that send more",
         f"SET GLOBAL max_allowed_packet = {LEAST_PACKET}, and reconnect",
     ),
     _Variable(

@@ -193,7 +193,7 @@ class MySqlInstance(Server, Schema):
             return StoreUnavailable(f"{self.product} is not available {said}")
         if code in _NO_TABLES:
             return SchemaOutdated(
-                f"duerow's tables are missing or not those that this version needs {said}; run migrate, "
+                f"duerow's tables are missing or do not match this version {said}; run migrate, "
                 "unless within= was given a connection to another database"
             )
         if code == _NO_DATABASE:

@@ -70,7 +70,7 @@ _SETTINGS: Final = (
         "synchronous_commit",
         "off",
         "warning",
-        "synchronous_commit is off: a crash loses the pushes and settlements of the last moments",
+        "synchronous_commit is off: a crash loses the latest pushes and settlements",
         "Set synchronous_commit = on for duerow's role, or accept that",
     ),
     _Setting(

@@ -56,7 +56,7 @@ def explained(error: BaseException) -> DuerowError | None:
     if state.startswith("08") or state in UNAVAILABLE:
         return StoreUnavailable(f"PostgreSQL is not available {said}")
     if state in ("42P01", "3F000", "42703"):
-        return SchemaOutdated(f"duerow's tables are missing or not those that this version needs {said}; run migrate")
+        return SchemaOutdated(f"duerow's tables are missing or do not match this version {said}; run migrate")
     if state == "42501":
         return ConfigurationError(f"this role may not do that {said}")
     if state.startswith("28") or state == "3D000":
