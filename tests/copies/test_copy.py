@@ -187,7 +187,7 @@ def test_a_queue_can_have_another_name_there_and_its_letters_find_back_to_it(mak
         ({"to": "busy"}, ConfigurationError, "has messages from elsewhere"),
         ({"to": "closed"}, QueueDraining, "closed"),
         ({"to": "other"}, ConfigurationError, "lease: target"),
-        ({"move": True}, ConfigurationError, "pause it in the source"),
+        ({"move": True}, ConfigurationError, "pause the queue in the source"),
         ({"queue": "undeclared"}, ConfigurationError, "does not say how long to keep it"),
         ({"queue": "interrupted"}, ConfigurationError, "a move was interrupted"),
     ],

@@ -126,7 +126,7 @@ def test_a_version_whose_newer_tables_this_one_cannot_use_is_refused_and_named(s
         setting,
         "python",
         rf"duerow {duerow.__version__} .*\(here\) cannot work beside duerow 9.9.9 .*\(beside\): it supports tables of "
-        rf"version {NEWEST}, and refuses those of version {NEWEST + 1} \({APART}\)",
+        rf"version {NEWEST} and refuses those of version {NEWEST + 1} \({APART}\)",
     )
 
 

@@ -259,7 +259,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("payload array<decimal(5,2)>", {}, r"payload\[\] is of type decimal\(5,2\)"),
         ("payload string, due timestamp_ntz", {}, "column due must be a timestamp with a time zone, not of type"),
         ("payload string, key long", {}, "column key must be text, not of type bigint: cast it"),
-        ("payload string, priority double", {}, "column priority is a whole number and not"),
+        ("payload string, priority double", {}, "column priority must be a whole number, not"),
         ("payload string, headers map<string,date>", {}, "column headers is a map from text to"),
         ("payload string", {"queue": None}, "name the queue to push to"),
         ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate is one of ignore, replace"),

@@ -165,7 +165,7 @@ def test_a_worker_of_some_queues_follows_their_limits_and_goes_on_without_charts
         eventually(lambda: near.queue("orders").count() == 0)
         worker.stop()
         running.join()
-    assert caplog.text.count("are not kept") == 1
+    assert caplog.text.count("is not kept") == 1
 
 
 def test_a_request_that_is_too_large_is_refused_here_and_there(face: Face, houses: Houses, memory_url: str) -> None:
