@@ -449,7 +449,7 @@ def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserve
 
 def test_plain_workers_refuse_table_stations(db: duerow.Database, lake: TableSink) -> None:
     pipeline = Pipeline("p", [TableSource("in", to="lake", format="csv", path="x"), lake])
-    with pytest.raises(NotSupported, match=r"source 'in', table 'lake' works only on Spark"):
+    with pytest.raises(NotSupported, match=r"source 'in', table 'lake' work only on Spark"):
         pipeline.run(db)
 
 

@@ -159,7 +159,7 @@ def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
         (
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE {bytewise}",
-            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE {bytewise}",
+            "column content of table duerow_part compares text with utf8mb4_general_ci.* COLLATE {bytewise}",
         ),
     ],
     ids=["engine", "collation"],

@@ -256,9 +256,9 @@ def test_keys_and_fields_that_cannot_be_are_refused(open_database: OpenDatabase)
         ([OLD], {"cards": "company"}, "are a list"),
         ([OLD], {"cards": 7}, "are a list"),
         ([OLD], {"cards": [""]}, "is not one"),
-        ([OLD], {"cards": ["a..b"]}, "is none"),
+        ([OLD], {"cards": ["a..b"]}, "is not one"),
         ([OLD], {"cards": ["encrypted"]}, "not 'encrypted' itself"),
-        ([OLD], {"cards": [1]}, "is none"),
+        ([OLD], {"cards": [1]}, "is not one"),
     ]
     for keys, readable, says in wrong:
         with pytest.raises(ConfigurationError, match=says) as error:

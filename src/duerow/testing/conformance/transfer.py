@@ -111,6 +111,6 @@ def test_a_group_goes_on_after_a_transfer_of_its_first_message(queue: Queue, oth
 
 def test_messages_are_not_transferred_to_the_queue_that_they_are_in(queue: Queue) -> None:
     queue.push("hello")
-    with pytest.raises(ConfigurationError, match="in queue 'mail' already"):
+    with pytest.raises(ConfigurationError, match="already in queue 'mail'"):
         queue.transfer(where="id > 0", to="mail")
     assert queue.count() == 1
