@@ -1,4 +1,4 @@
-"""A store that is broken on purpose, in the processes of a run: what the end of a turn pushes is pushed twice."""
+"""A deliberately broken store for the processes of a run: everything that the end of a turn pushes is pushed twice."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from duerow.stores.sql.plans import settle
 
 
 class Breaking:
-    """Starts processes as another context of `multiprocessing` does, with the broken store.
+    """Starts processes with the broken store, by means of another context of `multiprocessing`.
 
     Args:
-        context: that one.
+        context: the other context.
     """
 
     def __init__(self, context: Any) -> None:
@@ -22,7 +22,7 @@ class Breaking:
         self.Pipe = context.Pipe
 
     def Process(self, target: Callable[..., None], args: tuple[Any, ...]) -> Any:
-        """Return a process that is not started yet."""
+        """Return a process that has not been started."""
         return self._context.Process(target=_be_broken, args=(target, *args))
 
 

@@ -125,8 +125,8 @@ def test_a_version_whose_newer_tables_this_one_cannot_use_is_refused_and_named(s
     refused(
         setting,
         "python",
-        rf"duerow {duerow.__version__} .*\(here\) cannot work beside duerow 9.9.9 .*\(beside\): it knows tables of "
-        rf"version {NEWEST}, and refuses those of version {NEWEST + 1} \({APART}\)",
+        rf"duerow {duerow.__version__} .*\(here\) cannot work beside duerow 9.9.9 .*\(beside\): it supports tables of "
+        rf"version {NEWEST} and refuses those of version {NEWEST + 1} \({APART}\)",
     )
 
 

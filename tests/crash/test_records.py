@@ -1,4 +1,4 @@
-"""The verdict on a run notices each record that a pipeline loses or doubles, and each row that does not end once."""
+"""The verdict on a run notices records that a pipeline loses or duplicates, and rows that do not end once."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ ALL = [*range(PARTS)]
 
 
 def judged(lines: Sequence[Line], rows: Sequence[Row] = (), items: Sequence[Item] | None = ()) -> Verdict:
-    """A verdict on lines in this order."""
+    """The verdict on lines in this order."""
     return Verdict([replace(line, seq=place) for place, line in enumerate(lines, 1)], rows, [], None, items)
 
 
@@ -62,7 +62,7 @@ def test_a_record_comes_out_once_of_each_branch_or_once_as_a_whole() -> None:
         (out(LEFT, LEFT, RIGHT), "came out of left 2 times instead of 1"),
         (out(LEFT, RIGHT, WHOLE), "came out of whole 1 times instead of 0"),
         (out(COPYING), "came out of left 0 times instead of 1: it is new in copying"),
-        (out(LEFT, RIGHT, COPYING), "came out, and is still on its way: it is new in copying"),
+        (out(LEFT, RIGHT, COPYING), "came out, but is still on its way: it is new in copying"),
     ],
 )
 def test_a_record_that_a_fork_loses_doubles_or_keeps_is_told(rows: list[Row], what: str) -> None:
@@ -82,7 +82,7 @@ def test_a_record_that_a_fork_loses_doubles_or_keeps_is_told(rows: list[Row], wh
         ),
         (
             [whole(), Row(101, GATHERING, "dead", {"record": DIVIDED, "part": 2})],
-            f"came out, and is still on its way: it is dead in {GATHERING}",
+            f"came out, but is still on its way: it is dead in {GATHERING}",
         ),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_record_whose_push_nobody_saw_end_comes_out_once_or_not_at_all() -> No
 def test_a_record_without_the_line_of_its_transaction_is_told() -> None:
     record = "1.2w/1"
     assert broken(sent(record), out(LEFT, RIGHT, record=record)) == []
-    assert "the transaction that pushed it is not" in broken([], out(LEFT, RIGHT, record=record))[0]
+    assert "the transaction that pushed it was not committed" in broken([], out(LEFT, RIGHT, record=record))[0]
 
 
 def test_a_turn_of_a_station_that_began_twice_is_told() -> None:
@@ -133,19 +133,19 @@ def test_a_row_ends_once_however_often_it_was_begun() -> None:
     assert broken(row_lines("row begun", "row effect", "row ended"), items=[DONE]) == []
     verdict = judged([*row_lines("row begun"), again, *row_lines("row ended")[1:]], (), [replace(DONE, handled=2)])
     assert verdict.broken_promises() == []
-    assert "1 rows of an own table, 1 of them handled more than once" in str(verdict)
+    assert "1 rows of the application's own table, 1 of them handled more than once" in str(verdict)
 
 
 @pytest.mark.parametrize(
     ("lines", "items", "what"),
     [
-        (row_lines(), [], "was inserted once, and is there 0 times"),
-        (row_lines("row ended"), [DONE, DONE], "was inserted once, and is there 2 times"),
-        (row_lines("row ended")[1:], [DONE], "the transaction that inserted it is not"),
+        (row_lines(), [], "was inserted once, but is there 0 times"),
+        (row_lines("row ended"), [DONE, DONE], "was inserted once, but is there 2 times"),
+        (row_lines("row ended")[1:], [DONE], "the transaction that inserted it was not committed"),
         (row_lines(), [DONE], "ended 0 times"),
         (row_lines("row ended", "row ended"), [DONE], "ended 2 times"),
         (row_lines("row effect", "row effect", "row ended"), [DONE], "had 2 effects"),
-        (row_lines("row ended"), [replace(DONE, handled=0)], "what its handler wrote is not there"),
+        (row_lines("row ended"), [replace(DONE, handled=0)], "what its handler wrote is missing"),
         (row_lines("row ended"), [replace(DONE, status="error", is_due=True)], "is stuck"),
         (row_lines("row ended"), [replace(DONE, leased_by="w")], "is stuck"),
         (row_lines("row begun", "row begun", "row ended"), [DONE], "turn 1 of row 2.1w/0 was begun 2 times"),
@@ -165,4 +165,4 @@ def test_the_story_of_a_row_has_its_lines_and_the_row() -> None:
 def test_the_report_says_which_promises_are_broken_and_that_a_database_has_no_rows() -> None:
     report = report_on(judged(sent(COPIED), (), None), Options(7), {}, {}, ["a b"], 0, 0.0, kinds=["a turn"])
     assert report.kinds == ("a turn", "a record comes out of the pipeline once")
-    assert "no rows of an own table" in report.summary
+    assert "no rows of the application's own table" in report.summary

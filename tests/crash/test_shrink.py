@@ -1,4 +1,4 @@
-"""A run that breaks a promise is made as small as it can be, and becomes a program that breaks the promise again."""
+"""A run that breaks a promise is made as small as possible, and becomes a program that breaks the promise again."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_the_script_has_the_command_the_options_and_the_story() -> None:
     assert "--seed 7 --kills 0 --no-stops --no-cuts --clocks --only 'push keyed' --only 'by hand' --shared\n" in text
     assert "# It failed 2 of 3 times." in text
     assert "# message 17 ended 0 times\n" in text
-    assert f"larger one with the same seed: {described(LARGE)}." in text
+    assert f"larger run with the same seed: {described(LARGE)}." in text
     space: dict[str, object] = {"__name__": "script"}
     exec(text, space)
     assert space["OPTIONS"] == SMALL
@@ -135,7 +135,7 @@ def test_the_script_has_the_command_the_options_and_the_story() -> None:
 def test_a_restart_by_a_function_is_missing_in_the_script() -> None:
     options = replace(SMALL, restart=print)
     assert "--restart" not in arguments(options)
-    assert "a function, which is missing here" in script(Shrunk(options, found(LOST), 5, 2, 3), LARGE)
+    assert "calling a function, which this program lacks" in script(Shrunk(options, found(LOST), 5, 2, 3), LARGE)
 
 
 def test_workloads_stand_for_their_operations_and_have_what_others_need() -> None:
@@ -144,7 +144,7 @@ def test_workloads_stand_for_their_operations_and_have_what_others_need() -> Non
     assert chosen(["rows"]) == ROWS.operations
     assert chosen(["send records", "pipeline", "pop"]) == ("send records", "pipeline")  # nobody pushes what is popped
     assert not {*chosen((), has_rows=False)} & {*ROWS.operations}
-    with pytest.raises(ConfigurationError, match="no operation called 'pull'; it has messages "):
+    with pytest.raises(ConfigurationError, match="no operation called 'pull'; choose from messages "):
         chosen(["pull"])
     with pytest.raises(ConfigurationError, match="nothing would be both pushed and handled"):
         chosen(["push"])

@@ -58,7 +58,7 @@ def test_the_tables_of_a_run_are_made_anew_dropped_and_no_reason_to_refuse(setti
 
 
 def test_a_store_within_one_process_is_refused():
-    with pytest.raises(ConfigurationError, match="that several processes reach"):
+    with pytest.raises(ConfigurationError, match="that several processes can open"):
         torture.torture("memory://", Options(kills=0))
 
 
@@ -98,7 +98,7 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         "--upgrade-from",
         "6",
         "--beside",
-        "then/bin/python",
+        "old/bin/python",
         "--only",
         "rows",
         "--only",
@@ -110,7 +110,7 @@ def test_the_command_hands_on_its_options_and_prints_the_report(monkeypatch: pyt
         Options(
             *(7, 3, 5.0, 4, False, False, False, True, True, True, "true"),
             upgrade_from=6,
-            beside="then/bin/python",
+            beside="old/bin/python",
             only=("rows", "push keyed"),
         ),
         True,
@@ -173,7 +173,7 @@ def test_operators_and_kinds_of_consumers_that_a_run_does_not_use_are_not_starte
     assert {*run._kinds(run._sides[0])} == {*ROWS.kinds}
     older = Here(None, Path(), "sqlite:///spare.db")
     older.kinds = ["ahead"]
-    with pytest.raises(ConfigurationError, match="has no consumers that handle what is pushed"):
+    with pytest.raises(ConfigurationError, match="has no consumers for the messages of this run"):
         run._kinds(older)
 
 

@@ -48,7 +48,9 @@ def main() -> int:
     parser.add_argument("--upgrade-from", type=int, metavar="N", help="begin with the tables of this earlier version")
     parser.add_argument("--beside", metavar="PYTHON", help="an interpreter with another version of duerow")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="use only these operations")
-    parser.add_argument("--shrink", type=Path, metavar="FILE", help="write the smallest run that breaks a promise")
+    parser.add_argument(
+        "--shrink", type=Path, metavar="FILE", help="write the smallest run that breaks a promise to this file"
+    )
     asked = parser.parse_args()
     if unknown := set(asked.families) - set(FAMILIES):
         parser.error(f"no database is called {', '.join(sorted(unknown))}")

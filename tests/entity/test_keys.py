@@ -91,7 +91,7 @@ def test_a_turn_ends_in_every_way_whatever_the_primary_key_is(
     assert queue.reschedule(id=dead, delay=hours(1)).count == queue.requeue(id=failed).count == 1
     assert [one.message.id for one in queue.reserve_many(9)] == [failed]
     for wrong in (None, (), (1, 2), ("x", "y", "z", 1)):
-        with pytest.raises(InvalidMessage, match="is not a primary key here; that is"):
+        with pytest.raises(InvalidMessage, match="is not a primary key here; it must be"):
             queue.why(wrong)
 
 

@@ -69,7 +69,7 @@ def test_a_row_ends_as_its_handler_says_and_stays_as_its_handler_set_it(
     assert (found[done].payload, found[failing].payload, found[again].payload) == ("sent", "f", "sent")
     assert found[again].sending.due_at == LATER
     assert found[failing].sending.failure.message == "ValueError: no line"
-    assert "nor push messages when it is settled" in found[pushing].sending.failure.message
+    assert "settling it cannot push messages" in found[pushing].sending.failure.message
     assert not [line for line in caplog.messages if "lease lost" in line]
 
 

@@ -103,9 +103,9 @@ def test_no_plan_log_page_or_error_of_spark_contains_the_password_of_the_databas
 
 def test_a_run_takes_one_way_to_say_where_its_queues_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline = Pipeline("p", [Sink("a", print)])
-    with pytest.raises(ConfigurationError, match=r"by one of the options url, urlenv .* not by none"):
+    with pytest.raises(ConfigurationError, match=r"with one of the options url, urlenv .* not with none"):
         spark.run(pipeline)
-    with pytest.raises(ConfigurationError, match="not by url and urlfile"):
+    with pytest.raises(ConfigurationError, match="not with url and urlfile"):
         spark.step(pipeline, "sqlite:///shop.db", urlfile="there")
     with pytest.raises(ConfigurationError, match="the driver has no environment variable NOWHERE"):
         spark.run(pipeline, urlenv="NOWHERE")

@@ -293,8 +293,8 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
         ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
         ({"partitions": "2", "limit": "5"}, ConfigurationError, "give limit or partitions"),
         ({"columns": "id,nothing"}, ConfigurationError, "no column nothing; the columns are id, token"),
-        ({"columns": "id,id"}, ConfigurationError, "names columns once each"),
-        ({"urlenv": "X"}, ConfigurationError, "not by url and urlenv"),
+        ({"columns": "id,id"}, ConfigurationError, "must name each column once"),
+        ({"urlenv": "X"}, ConfigurationError, "not with url and urlenv"),
     ],
 )
 def test_an_option_that_cannot_be_is_said_before_a_database_is_asked(
@@ -353,5 +353,5 @@ def test_sql_reads_and_a_view_stands_for_a_queue(session: SparkSession, place: P
         assert found.first().total == 10
     finally:
         session.catalog.dropTempView("waiting")
-    with pytest.raises(PySparkException, match="say CREATE TEMPORARY VIEW"):
+    with pytest.raises(PySparkException, match="use CREATE TEMPORARY VIEW"):
         session.sql(f"CREATE TABLE queue_of_orders USING duerow OPTIONS ({given})")

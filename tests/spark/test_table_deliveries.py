@@ -304,7 +304,7 @@ def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
         push(db, sink, {"odd": 1})
         work_off(db, delivering(sink))
         (dead,) = db.queue(sink.batches).find()
-        assert "is no batch of it" in str(dead.last_error)
+        assert "is not one of its batches" in str(dead.last_error)
         db.queue(sink.batches).purge(sink.batches)
 
 
@@ -398,7 +398,11 @@ ARGUMENTS: list[tuple[type[Any], dict[str, Any], str]] = [
     (TableSink, {"format": "jdbc", "url": "u", "table": "t", "partition_by": ["a"]}, "has no use for partition_by="),
     (TableSink, {"format": "delta", "path": "p", "partition_by": "day"}, "partition_by is 'day'; list columns"),
     (TableSink, {"format": "parquet", "path": "p", "partition_by": ["a", "a"]}, "partition_by names 'a' twice"),
-    (TableSink, {"format": "parquet", "path": "p", "partition_by": ["_key"]}, "'_key', which does not reach the table"),
+    (
+        TableSink,
+        {"format": "parquet", "path": "p", "partition_by": ["_key"]},
+        "'_key', which is not written to the table",
+    ),
     (TableSource, {"to": "b", "format": "delta"}, "format is 'delta'"),
     (TableSource, {"to": "b", "format": "jdbc", "url": "u"}, "needs table= and column="),
     (TableSource, {"to": "b", "format": "csv", "path": "p", "rows": 0}, "rows is 0"),
@@ -439,13 +443,13 @@ def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserve
     monkeypatch.setattr(lakes, "_iceberg", lambda sink: iceberg)
     given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
     lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["shop"], **given))
-    with pytest.raises(ConfigurationError, match="is divided by the columns 'shop'; partition_by names 'day'"):
+    with pytest.raises(ConfigurationError, match="is partitioned by the columns 'shop'; partition_by names 'day'"):
         lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["day"], **given))
 
 
 def test_plain_workers_refuse_table_stations(db: duerow.Database, lake: TableSink) -> None:
     pipeline = Pipeline("p", [TableSource("in", to="lake", format="csv", path="x"), lake])
-    with pytest.raises(NotSupported, match=r"source 'in', table 'lake' works only on Spark"):
+    with pytest.raises(NotSupported, match=r"source 'in', table 'lake' work only on Spark"):
         pipeline.run(db)
 
 
@@ -464,7 +468,7 @@ def test_passwords_of_tables_are_not_shown() -> None:
         Folder("odd://key:secret/with+slash@b/t")
     assert "odd://***@b/t" in str(error.value)
     assert "secret" not in str(error.value)
-    with pytest.raises(ConfigurationError, match="cannot be read as a URL of SQLAlchemy") as error:
+    with pytest.raises(ConfigurationError, match="cannot be read as an SQLAlchemy URL") as error:
         database.engine_of("jdbc:sqlserver://h:secret;databaseName=shop")
     assert "secret" not in str(error.value)
     assert error.value.__context__ is None

@@ -83,7 +83,7 @@ def test_a_table_that_columns_divide_keeps_their_values_and_types_and_spark_read
     assert sorted(inside) == sorted(f"day={day}/{name}" for day in {*days} for name in names), "small files are merged"
     dead = db.queue("lake").find()
     assert [m.payload["n"] for m in dead] == [3, 7, 11]
-    assert "the column 'shop' is '', which readers of a partitioned table take for null" in str(dead[0].last_error)
+    assert "the column 'shop' is '', which readers of a partitioned table read as null" in str(dead[0].last_error)
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
@@ -94,7 +94,7 @@ def test_columns_that_cannot_divide_a_table_are_refused_before_anything_is_settl
     db.queue("lake").push({"n": 1, "name": "a"})
     function = {"function": lambda frame: frame.withColumn("x", F.lit(1.5))} if changed else {}
     name, why = (
-        ("x", "'x' of type double; a table is divided by text") if changed else ("day", "the table has 'n', 'name'")
+        ("x", "'x' of type double; a table is partitioned by text") if changed else ("day", "the table has 'n', 'name'")
     )
     with pytest.raises(ConfigurationError, match=why):
         run(sink(tmp_path, partition_by=[name], **function), place, session)

@@ -98,8 +98,8 @@ def test_an_option_that_makes_no_sense_is_refused(connect, tmp_path, options):
         ("sqlite://me@host/app.db", "Invalid SQLite URL"),
         ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=often", "prepare_threshold is a number of executions"),
         ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=-1", "prepare_threshold is a number of executions"),
-        ("postgresql://me@127.0.0.1:1/mine?colour=red", "cannot connect as the URL says: .*colour"),
-        ("postgresql://me@127.0.0.1:1/mine?connect_timeout=soon", "cannot connect as the URL says: .*connect_timeout"),
+        ("postgresql://me@127.0.0.1:1/mine?colour=red", "cannot connect with this URL: .*colour"),
+        ("postgresql://me@127.0.0.1:1/mine?connect_timeout=soon", "cannot connect with this URL: .*connect_timeout"),
     ],
 )
 def test_what_a_url_says_that_makes_no_sense_is_refused(connect, url, says, tmp_path, monkeypatch):

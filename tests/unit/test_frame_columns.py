@@ -143,7 +143,7 @@ def test_a_change_that_waiting_messages_may_not_fit_is_refused_by_name_unless_it
         assert "pipeline 'p': the columns of frame 'a' have changed, and 1 message under way" in said
         assert "may not fit: m (string) is gone; n was bigint and is int. " in said
         assert "Register an upgrade" in said
-        assert said.endswith("or accept it with new_columns=['a']")
+        assert said.endswith("or accept the change with new_columns=['a']")
         assert db.pipelines() == [graph({"n": "bigint", "m": "string"})]
         assert caplog.messages == []
 

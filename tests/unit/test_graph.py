@@ -43,7 +43,7 @@ def joining(**terms: Any) -> Join:
         (lambda: Split("a", awaited, to="b"), "split 'a': .* is an async function"),
         (lambda: Split("a", same, to="b", rate=(0, timedelta(1))), "split 'a': rate is a pair"),
         (lambda: Join("j" * 97, same, to="k", by="payload.order"), "the queue of the sets of join 'jjj"),
-        (lambda: joining(by="payload..order"), "join 'j': `by` names what the messages of a set have in common: "),
+        (lambda: joining(by="payload..order"), "join 'j': `by` must name a field that the messages of a set share: "),
         (lambda: joining(by="colour"), "a message has no field 'colour'"),
         (lambda: joining(by=5), "join 'j': by is 5; it is a field such as 'payload.order'"),
         (lambda: joining(by=awaited), "join 'j': by is <function awaited"),

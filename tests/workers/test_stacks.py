@@ -193,7 +193,7 @@ def test_why_there_are_no_frames_is_said() -> None:
         raise KeyError("a local variable")
 
     assert answer(attempt, silent, "w", AT).note == SILENT
-    assert answer(attempt, broken, "w", AT).note == "its worker could not look: KeyError"
+    assert answer(attempt, broken, "w", AT).note == "its worker could not inspect it: KeyError"
     assert answer(attempt, tuple, "w", AT).note == NOT_PYTHON
     told = answer(attempt, lambda: [StackFrame("shop.py", 7, "send")], "w", AT)
     assert (told.attempt, told.note, told.frames[0].shown) == (2, None, 'File "shop.py", line 7, in send')

@@ -1,4 +1,4 @@
-"""The examples in the help of commands; a test reads each as a command line."""
+"""The examples in the help of commands; a test parses each of them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "duerow torture postgresql://app@localhost/spare --kills 1000 --restart 'pg_ctl restart -m immediate'",
         "duerow torture postgresql://app@localhost/spare --shrink smallest.py",
         "duerow torture postgresql://app@localhost/spare --upgrade-from 6",
-        "duerow torture postgresql://app@localhost/spare --beside then/bin/python",
+        "duerow torture postgresql://app@localhost/spare --beside old/bin/python",
     ),
     "worker": (
         "duerow worker shop.mail:mail --concurrency 8",
@@ -96,4 +96,4 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "pipeline declare": ("duerow pipeline declare shop.orders:orders",),
     "pipeline forget": ("duerow pipeline forget orders",),
 }
-"""Command lines by the names of commands."""
+"""The examples of each command, by its name."""

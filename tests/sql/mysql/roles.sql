@@ -1,5 +1,5 @@
 -- statement: roles
--- duerow_producer: adds messages, alone and in batches
+-- duerow_producer: pushes messages, one at a time or in batches
 GRANT SELECT, INSERT, DELETE ON `duerow_message_id` TO duerow_producer;
 GRANT SELECT ON duerow_schema TO duerow_producer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_message TO duerow_producer;
@@ -26,7 +26,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_staging TO duerow_consumer;
 GRANT SELECT, INSERT, DELETE ON duerow_staged TO duerow_consumer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_noted TO duerow_consumer;
 
--- duerow_operator: does all that needs no change of the tables
+-- duerow_operator: does everything that does not change the tables themselves
 GRANT SELECT, INSERT, DELETE ON `duerow_message_id` TO duerow_operator;
 GRANT SELECT ON duerow_schema TO duerow_operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_message TO duerow_operator;
@@ -43,7 +43,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_staging TO duerow_operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_staged TO duerow_operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON duerow_noted TO duerow_operator;
 
--- duerow_reader: looks
+-- duerow_reader: only reads
 GRANT SELECT ON duerow_schema TO duerow_reader;
 GRANT SELECT ON duerow_message TO duerow_reader;
 GRANT SELECT ON duerow_queue TO duerow_reader;

@@ -159,7 +159,7 @@ def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
         (
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
             "CONVERT TO CHARACTER SET utf8mb4 COLLATE {bytewise}",
-            "column content of table duerow_part compares text by utf8mb4_general_ci.* COLLATE {bytewise}",
+            "column content of table duerow_part compares text with utf8mb4_general_ci.* COLLATE {bytewise}",
         ),
     ],
     ids=["engine", "collation"],
@@ -220,7 +220,7 @@ def test_a_url_of_no_database_or_with_options_that_the_driver_does_not_know_is_r
     url = make_url(server_url)
     for wrong, says in (
         (url.set(database="nowhere"), r"no such database \(error 1049\).*CREATE DATABASE"),
-        (url.update_query_dict({"colour": "red"}), "cannot connect as the URL says, TypeError: .*colour"),
+        (url.update_query_dict({"colour": "red"}), "cannot connect with this URL, TypeError: .*colour"),
     ):
         with pytest.raises(ConfigurationError, match=says):
             face.connect(wrong.render_as_string(False), migrate=True)

@@ -88,12 +88,12 @@ def test_a_client_that_cannot_be_used_is_refused_with_the_reason(face: Face, pla
     right, wrong = (awaited, blocking) if isinstance(face, AwaitedFace) else (blocking, awaited)
     unnamed = place.url.rpartition("/")[0]
     refused: list[tuple[Any, dict[str, Any], str]] = [
-        (wrong(place.url, connect=False), {}, f"by a URL or by {right.__name__} or"),
+        (wrong(place.url, connect=False), {}, f"with a URL or with {right.__name__} or"),
         (right(f"{unnamed}/app?w=0", connect=False), {}, "w=0"),
         (right(unnamed, connect=False)["app"].with_options(write_concern=pymongo.WriteConcern(0)), {}, "w=0"),
         (right(unnamed, connect=False), {}, "no database is named"),
         (right(unnamed, connect=False), {"schema": "a b"}, "cannot be the name of a database"),
-        (right(place.url, connect=False), {"maxPoolSize": 3}, "maxPoolSize: a client of your own has its options"),
+        (right(place.url, connect=False), {"maxPoolSize": 3}, "maxPoolSize: a client of your own already has its"),
         (right(place.url, connect=False), {"transactions": "maybe"}, "transactions='maybe'"),
         (right(place.url, connect=False)["app"]["mail"], {}, "or a client of a store's own driver"),
     ]

@@ -80,7 +80,7 @@ def test_a_driver_option_that_cannot_be_is_refused(face: Face, mongodb_url: str)
 def test_a_payload_that_no_document_can_hold_is_refused_and_changes_nothing(place: Place) -> None:
     with duerow.connect(place.url, migrate=True, **place.settings) as db:
         queue = db.queue("mail", max_payload_bytes=32 << 20)
-        with pytest.raises(StoreRefused, match="at most 16 MiB, and a payload is in it twice"):
+        with pytest.raises(StoreRefused, match="at most 16 MiB, and contains the payload twice"):
             queue.push("x" * (9 << 20))
         queue.push("small")
         assert payloads(queue) == ["small"]

@@ -124,9 +124,9 @@ async def test_a_schedule_is_added_changed_and_removed_by_forms_and_tells_its_pa
 async def test_a_schedule_of_bytes_is_not_changed_by_a_form(memory: aio.Database, opened: Opened) -> None:
     await memory.schedule("raw", every=timedelta(hours=1), queue="reports", payload=b"\0")
     forms = Forms(opened(memory), "/schedules")
-    assert "no form can write" in (await forms.browser.get("/schedules/raw")).text
+    assert "no form can edit" in (await forms.browser.get("/schedules/raw")).text
     answer = await forms.send("/schedules/raw", queue="reports", recurrence="every", when="5m", payload="1")
-    assert "no form can write" in answer.text
+    assert "no form can edit" in answer.text
     assert (await memory.schedules())[0].payload == b"\0"
 
 
@@ -328,13 +328,13 @@ async def test_all_that_was_made_of_a_message_is_drawn_requeued_and_removed(
         return await forms.send(f"/queues/orders/messages/{root}/lineage/{verb}", go="1", id=ids)
 
     requeued = await confirmed("requeue", '<b class="big">1</b> message would change')
-    assert "1 messages were requeued" in (await forms.browser.get(requeued.headers["location"])).text
+    assert "1 message was requeued" in (await forms.browser.get(requeued.headers["location"])).text
     assert await memory.queue("a").count(status="dead") == 0
     held = await lines.reserve()
     assert held is not None
     removed = await confirmed("remove", '<b class="big">10</b> messages would change. 1 would be skipped')
     told = (await forms.browser.get(removed.headers["location"])).text
-    assert "10 messages were removed. 1 were skipped" in told
+    assert "10 messages were removed. 1 was skipped" in told
     assert [one.id for one in await orders.find()] == [other]
     assert await lines.count() == 4
     assert (await memory.queue("a").count(), await memory.queue("b").count()) == (0, 0)

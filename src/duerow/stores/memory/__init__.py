@@ -49,7 +49,7 @@ class MemoryBackend:
 
     def _find(self, target: Any, settings: Settings) -> tuple[Memory, bool]:
         if not isinstance(target, str):
-            raise ConfigurationError(f"the in-memory store is opened by a URL, not by {type(target).__name__}")
+            raise ConfigurationError(f"the in-memory store is opened with a URL, not with {type(target).__name__}")
         url = split(target)
         transactions = _transactions({**dict(parse_qsl(url.query, keep_blank_values=True)), **settings.options})
         name = url.netloc + url.path
@@ -64,7 +64,7 @@ def _transactions(options: Mapping[str, Any]) -> bool:
     unknown = sorted(options.keys() - {"transactions"})
     if unknown:
         raise ConfigurationError(
-            f"memory:// has no option {shown(unknown[0])}; it knows transactions=on and transactions=off"
+            f"memory:// has no option {shown(unknown[0])}; it takes transactions=on and transactions=off"
         )
     chosen = options.get("transactions", "on")
     if not isinstance(chosen, str) or chosen not in _SWITCH:

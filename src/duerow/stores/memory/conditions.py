@@ -40,7 +40,7 @@ def holds(condition: Condition, record: Record | HistoryRow) -> bool:
             return isinstance(found, str) and _pattern(pattern).fullmatch(found) is not None
         case IsNull(path):
             return at(record, path) is None
-    raise AssertionError(f"{condition!r} is no condition")
+    raise AssertionError(f"{condition!r} is not a condition")
 
 
 def at(record: Record | HistoryRow, path: Path) -> Any:

@@ -80,7 +80,7 @@ class Session:
         if not self._transactions:
             raise NotSupported(
                 "this in-memory store was opened with transactions=off, so several messages cannot change together; "
-                "open it without that switch"
+                "open it without that option"
             )
         self._begun = True
 

@@ -56,7 +56,7 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
                 continue
         raise NotSupported(
             f"{asked} of message {turn.receipt.id} changes several messages together, and this in-memory store was "
-            "opened with transactions=off; open it without that switch"
+            "opened with transactions=off; open it without that option"
         )
 
 

@@ -40,7 +40,7 @@ def standalone(capabilities: Capabilities) -> Plan[list[Finding]]:
     if capabilities.transactions:
         return []
     what = (
-        "this server is no replica set, so it has no transactions: pushes wake no workers, and a move of several "
+        "this server is not a replica set, so it has no transactions: pushes wake no workers, and a move of several "
         "messages can stop halfway"
     )
     return [Finding("standalone", "note", what, "server", "Make it a replica set of one: rs.initiate()")]

@@ -44,7 +44,7 @@ def filter_of(condition: Condition, turns: bool = False) -> dict[str, Any]:
             return {field_of(path, turns): {"$regex": rf"^{expression(pattern)}\z", "$options": "s"}}
         case IsNull(path):
             return {field_of(path, turns): None}
-    raise AssertionError(f"{condition!r} is no condition")
+    raise AssertionError(f"{condition!r} is not a condition")
 
 
 def field_of(path: Path, turns: bool = False) -> str:

@@ -57,7 +57,7 @@ def following(messages: str, cursor: Any, seconds: float) -> dict[str, Any]:
 
 def broken(error: PyMongoError) -> StoreUnavailable:
     """Return the error for a stream that cannot be read."""
-    return StoreUnavailable(f"the change stream that tells of pushes broke: {error}")
+    return StoreUnavailable(f"the change stream that reports pushes broke: {error}")
 
 
 class StreamListener:

@@ -71,7 +71,7 @@ def check(names: CollectionNames) -> Plan[None]:
     newest = max(made, default=0)
     if is_beyond(made, len(MIGRATIONS)):
         raise SchemaNewer(
-            f"the collections are of version {newest}, made by a newer duerow than this one, which knows "
+            f"the collections are of version {newest}, made by a newer duerow than this one, which supports "
             f"{len(MIGRATIONS)}: upgrade duerow"
         )
     if any(number not in made for number in range(1, len(MIGRATIONS) + 1)):
@@ -99,7 +99,7 @@ def migrate(names: CollectionNames) -> Plan[list[str]]:
                 done.append(name)
     except StoreRefused as error:
         raise ConfigurationError(
-            f"{error}. Hand this to somebody who may change the database:\n\n{script(names)}"
+            f"{error}. Hand this to someone who may change the database:\n\n{script(names)}"
         ) from error
     return done
 

@@ -75,7 +75,7 @@ class Target:
             return made(self.url, **self.client_options())
         except (PyMongoError, TypeError, ValueError) as error:
             raise ConfigurationError(
-                f"MongoDB's client cannot be made of this URL and these options: {error}"
+                f"MongoDB's client cannot be created from this URL and these options: {error}"
             ) from error
 
 
@@ -93,15 +93,15 @@ def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Tar
     prefix = settings.prefix
     if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
         raise ConfigurationError(
-            f"prefix is {shown(prefix)}; collection names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits "
-            "and _"
+            f"prefix is {shown(prefix)}; collection names begin with it, so use 1 to {LONGEST_PREFIX} ASCII letters, "
+            "digits and _"
         )
     if isinstance(target, str):
         return _of_url(target, settings)
     if not isinstance(target, clients):
         taken = " or ".join(kind.__name__ for kind in clients)
         raise ConfigurationError(
-            f"this face opens queues in MongoDB by a URL or by {taken}, not by {type(target).__name__}"
+            f"this face opens queues in MongoDB with a URL or with {taken}, not with {type(target).__name__}"
         )
     return _of_client(target, settings)
 
@@ -114,14 +114,14 @@ def _of_client(given: Any, settings: Settings) -> Target:
     own = {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
     if options:
         raise ConfigurationError(
-            f"{', '.join(sorted(options))}: a client of your own has its options already; beside it there are schema=, "
-            "the database's name, and transactions="
+            f"{', '.join(sorted(options))}: a client of your own already has its options; with it, you can give only "
+            "schema=, the name of the database, and transactions="
         )
     for place, concern in (("client", client.write_concern), ("database", given.write_concern)):
         if not concern.acknowledged:
             raise ConfigurationError(
-                f"the {place} given has the write concern w=0, so nobody would hear that a write failed: duerow writes "
-                "with w=majority, and your own transactions, which it joins, must be acknowledged, too"
+                f"the {place} given has the write concern w=0, so a failed write would go unnoticed: duerow writes "
+                "with w=majority, and your own transactions, which it joins, must be acknowledged too"
             )
     return Target("", _checked_name(settings.schema or named), _switch(own), client=client)
 

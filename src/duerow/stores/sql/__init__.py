@@ -92,7 +92,7 @@ class Family:
         return self.dialect
 
     def _awaited(self) -> type[AwaitedConnections]:
-        """Return the class of connections of the awaited face, which the other one does not load."""
+        """Return the class of connections of the async face, which the blocking face does not load."""
         from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 
         return AwaitedConnections

@@ -147,7 +147,7 @@ class Conditions:
             case Like(path, pattern):
                 text = self._text(path)
                 return false() if text is None else self.dialect.like(text, pattern)
-        raise AssertionError(f"{condition!r} is no condition")
+        raise AssertionError(f"{condition!r} is not a condition")
 
     def _text(self, path: Path) -> ColumnElement[Any] | None:
         if path[0] in KINDS:

@@ -64,9 +64,9 @@ def milliseconds(limit: timedelta) -> int:
 def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
     """Return duerow's error for a failed connect; what the driver refuses then is in the URL."""
     if isinstance(error, TypeError | AttributeError | ValueError):  # how a driver that is written in Python refuses one
-        return ConfigurationError(f"cannot connect as the URL says, {type(error).__name__}: {error}")
+        return ConfigurationError(f"cannot connect with this URL, {type(error).__name__}: {error}")
     known = explained(dialect, error)
-    return ConfigurationError(f"cannot connect as the URL says: {known}") if isinstance(known, StoreRefused) else known
+    return ConfigurationError(f"cannot connect with this URL: {known}") if isinstance(known, StoreRefused) else known
 
 
 def unusable(dialect: Dialect, error: Exception) -> DuerowError:

@@ -25,10 +25,10 @@ _HAND_ON: Final = "SELECT, INSERT, DELETE"
 _ALL: Final = "SELECT, INSERT, UPDATE, DELETE"
 
 ROLES: Final = {
-    "producer": "adds messages, alone and in batches",
+    "producer": "pushes messages, one at a time or in batches",
     "consumer": "runs workers and pipelines",
-    "operator": "does all that needs no change of the tables",
-    "reader": "looks",
+    "operator": "does everything that does not change the tables themselves",
+    "reader": "only reads",
 }
 """The roles, and what each is for."""
 
@@ -135,7 +135,7 @@ def _checked(role: str, name: str) -> str:
     """Return the name of a role that can be quoted, or raise ConfigurationError."""
     if not 0 < len(name) <= LONGEST_ROLE or not name.isprintable() or "%" in name:
         raise ConfigurationError(
-            f"the {role}'s role is called {briefly(name)}; that takes 1 to {LONGEST_ROLE} printable characters "
+            f"the role of the {role} cannot be called {briefly(name)}; use 1 to {LONGEST_ROLE} printable characters "
             "without %"
         )
     return name

@@ -36,8 +36,8 @@ class Tables:
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None) -> None:
         if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
             raise ConfigurationError(
-                f"prefix is {shown(prefix)}; table names begin with it: 1 to {LONGEST_PREFIX} ASCII letters, digits "
-                "and _"
+                f"prefix is {shown(prefix)}; table names begin with it, so use 1 to {LONGEST_PREFIX} ASCII letters, "
+                "digits and _"
             )
         self.prefix, self.schema = prefix, schema
         metadata = MetaData(schema=schema)

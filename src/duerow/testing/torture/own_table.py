@@ -1,4 +1,4 @@
-"""A table of the application's own whose rows are a queue: `{prefix}item`."""
+"""The application's own table, whose rows are used as a queue: `{prefix}item`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from duerow.entity import QueueState, queue_state
 
 @cache
 def item(prefix: str) -> Any:
-    """Return the model of the table of a run; its rows are told apart by their `record`.
+    """Return the model of a run's table, whose rows are identified by their `record`.
 
-    Each handler that finishes raises `handled`, in the session that it was given.
+    Each handler that finishes increments `handled`, in the session that it received.
     """
 
     class Base(DeclarativeBase):
-        """The models of one run."""
+        """The models of a run."""
 
     class Item(Base):
-        """One row, which is also a message."""
+        """A row that is also an item of a queue."""
 
         __tablename__ = f"{prefix}item"
         id: Mapped[int] = mapped_column(primary_key=True)

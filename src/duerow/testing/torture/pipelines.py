@@ -1,10 +1,10 @@
-"""A pipeline that records go through: a relay, a switch, a fork, and a split with its join.
+"""A pipeline for records: a relay, a switch, a fork, and a split with its join.
 
     records -> sorting -> copying  -> left, right
                        -> dividing -> gathering -> whole
 
-A record is told by its name, which is the number of the act that pushed it and a number of its own. Whether it is
-copied or divided follows from the name, so a verdict knows where it has to come out.
+A record's name consists of the number of the act that pushed it and a number within this act. The name decides whether
+the record is copied or divided, so a verdict knows where it must come out.
 """
 
 from __future__ import annotations
@@ -31,26 +31,27 @@ SETS: Final = f"{GATHERING}/sets"
 LEFT, RIGHT, WHOLE = "left", "right", "whole"
 
 STATIONS: Final = (RECORDS, SORTING, COPYING, DIVIDING, GATHERING, SETS)
-"""The queues that records are in while they are on their way."""
+"""The queues that hold records on their way through the pipeline."""
 
 OUTPUTS: Final = (LEFT, RIGHT, WHOLE)
-"""The queues that they come out of, which nobody reads."""
+"""The output queues, whose messages no process takes."""
 
 PARTS: Final = 3
-"""Into how many parts a record is divided."""
+"""The number of parts into which a record is divided."""
 
 BLOCKING, AWAITED = "pipeline", "awaited pipeline"
 KINDS: Final = (BLOCKING, AWAITED)
-"""What a consumer may be that runs the pipeline."""
+"""The kinds of consumers that run the pipeline."""
 
 ENOUGH: Final = 60
-"""Messages that are on their way, from which on no records are added."""
+"""The number of messages in the pipeline from which producers add no more records."""
 
 UNDER_CONFLICTS: Final = 10
-"""How much longer leases are if writes are refused that meet others.
+"""The factor by which leases are longer in databases that refuse conflicting writes.
 
-Parts of one set that several processes have conflict again and again, and the pauses before the next try grow longer
-than the leases of a run: others then take the parts, which conflict in turn, and no set is ever complete.
+When several processes hold parts of the same set, their writes conflict again and again, and the pauses between tries
+grow longer than the usual leases of a run. Other processes would then take the parts and run into the same conflicts,
+and the set would never be complete.
 """
 
 GROUPS: Final = 5
@@ -68,12 +69,12 @@ def act_of(record: str) -> str:
 
 
 def outputs_of(record: str) -> tuple[str, ...]:
-    """Return the queues that a record has to come out of, each once."""
+    """Return the output queues in which a record must appear, once in each."""
     return (LEFT, RIGHT) if is_copied(record) else (WHOLE,)
 
 
 def is_copied(record: str) -> bool:
-    """Whether it is copied; else it is divided."""
+    """Whether a record is copied; otherwise it is divided."""
     return int(record.rpartition("/")[2]) % 2 == 1
 
 
@@ -95,10 +96,10 @@ async def _carry_async(setting: Setting, stations: Stations, ready: Callable[[],
 
 
 class Stations:
-    """The functions of the stations. Each writes what it was given before it does anything.
+    """The functions of the stations. Each records its input in the ledger before it does anything else.
 
     Args:
-        setting: where.
+        setting: the settings of the process.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -107,7 +108,7 @@ class Stations:
         self.lease = timedelta(milliseconds=factor * self.chance.choice(LEASES))
 
     def pipeline(self) -> Pipeline:
-        """Return the pipeline. Nothing is ever given up, and a set waits for its parts as long as a run may take."""
+        """Return the pipeline. No station gives up, and a set waits for its parts longer than any run takes."""
         terms: dict[str, Any] = {"retry": duerow.fixed(PAUSE), "lease": self.lease}
         stations: Sequence[Station] = [
             Relay(RECORDS, self.look_at, to=SORTING, **terms),
@@ -127,27 +128,27 @@ class Stations:
         return Pipeline("parcels", stations, outputs=OUTPUTS)
 
     def look_at(self, message: Message) -> Any:
-        """A relay: the record goes on."""
+        """A relay: send the record on."""
         self._work(message)
         return message.payload
 
     def sort(self, message: Message) -> Any:
-        """A switch: the record goes one of two ways."""
+        """A switch: send the record one of two ways."""
         self._work(message)
         return "copy" if is_copied(message.payload["record"]) else "divide", message.payload
 
     def copy(self, message: Message) -> Any:
-        """A fork: it goes both ways."""
+        """A fork: send the record both ways."""
         self._work(message)
         return {LEFT: message.payload, RIGHT: message.payload}
 
     def divide(self, message: Message) -> Any:
-        """A split: its parts go on, one by one."""
+        """A split: send on the parts of the record, one by one."""
         self._work(message)
         return [{**message.payload, "part": part} for part in range(PARTS)]
 
     def gather(self, parts: Sequence[Message]) -> Any:
-        """A join: what comes out tells its parts."""
+        """A join: return a message that lists its parts."""
         record = parts[0].payload["record"]
         self.ledger.write(Line("called", act_of(record), SETS, note=record))
         self._think()
@@ -167,12 +168,12 @@ class Stations:
 
 
 class RecordSender:
-    """Pushes records into the pipeline; part of a producer.
+    """Pushes records into the pipeline, as part of a producer.
 
     Args:
-        setting: where.
+        setting: the settings of the process.
         database: its handle.
-        ledger: the producer's.
+        ledger: the producer's ledger.
     """
 
     def __init__(self, setting: Setting, database: duerow.Database, ledger: Ledger) -> None:
@@ -181,7 +182,7 @@ class RecordSender:
         self.ways: dict[Callable[[], None], int] = {self.send_records: 2, self.send_records_with_a_row: 1}
 
     def send_records(self) -> None:
-        """Some records."""
+        """Push some records."""
         if self._are_enough:
             return
         act = self.ledger.new_act()
@@ -191,7 +192,7 @@ class RecordSender:
         self.ledger.write(*self._lines(act, drafts), Line("over", act, RECORDS))
 
     def send_records_with_a_row(self) -> None:
-        """Some records and a line of the ledger, both or neither."""
+        """Push some records together with lines of the ledger, both or neither; sometimes roll back."""
         if self._are_enough:
             return
         act = self.ledger.new_act(within=True)
@@ -214,7 +215,7 @@ class RecordSender:
 
     def _drafts(self, act: str) -> list[Draft]:
         count, chance = self.chance.choice((1, 2, 5)), self.chance
-        first = chance.randrange(2)  # else one alone would always be divided
+        first = chance.randrange(2)  # otherwise a single record would always be divided
         groups = (f"g-{chance.randrange(GROUPS)}" if chance.random() < 0.4 else None for _ in range(count))
         return [Draft({"record": name_of(act, first + n)}, group=group) for n, group in enumerate(groups)]
 

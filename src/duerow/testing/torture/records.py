@@ -1,4 +1,4 @@
-"""Whether each record came out of the pipeline as it has to, and each row of the application's own table ended once."""
+"""Checks that records came out of the pipeline as they must, and that the application's own rows ended once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duerow.testing.torture.pipelines import OUTPUTS, PARTS, SETS, STATIONS, WHO
 
 
 class Passage:
-    """What became of the records that were pushed into the pipeline.
+    """What happened to the records that were pushed into the pipeline.
 
     Args:
         lines: the ledger.
@@ -31,11 +31,11 @@ class Passage:
 
     @property
     def records(self) -> list[str]:
-        """All that were pushed for certain, or are there."""
+        """The names of all records that were certainly pushed or are in the tables."""
         return sorted({*self.sent, *self.there})
 
     def broken_promises(self) -> Iterator[BrokenPromise]:
-        """Each record came out once, of each branch of a fork and whole from a join, and none is on its way."""
+        """Each record came out once: from each branch of the fork, or whole from the join. None is still on its way."""
         for record in self.records:
             for wrong in self._wrong(record, self.there.get(record, [])):
                 ids = tuple(row.id for row in self.there.get(record, []))
@@ -43,7 +43,7 @@ class Passage:
 
     def _wrong(self, record: str, rows: Sequence[Row]) -> Iterator[str]:
         if act_of(record).endswith(WITHIN) and record not in self.sent:
-            yield "is there, and the transaction that pushed it is not"
+            yield "is there, although the transaction that pushed it was not committed"
         came = Counter(row.queue for row in rows if row.queue in OUTPUTS)
         waits = [f"it is {row.status} in {row.queue}" for row in rows if row.queue in STATIONS]
         on_the_way = f": {', '.join(waits)}" if waits else ""
@@ -53,21 +53,21 @@ class Passage:
                 yield f"came out of {output} {came[output]} times instead of {due}{on_the_way}"
                 return
         if waits:
-            yield f"came out, and is still on its way{on_the_way}"
+            yield f"came out, but is still on its way{on_the_way}"
         for row in rows:
             if row.queue == WHOLE and row.payload.get("parts") != [*range(PARTS)]:
                 yield f"came out of {WHOLE} with the parts {row.payload.get('parts')}"
 
 
 def record_of(row: Row) -> str | None:
-    """Return the record that a message of the pipeline is about; None: it is none of the pipeline."""
+    """Return the name of a message's record; None: the message is not part of the pipeline."""
     if row.queue == SETS:
         return str(json.loads(row.payload[CORRELATION]))
     return str(row.payload["record"]) if row.queue in (*STATIONS, *OUTPUTS) else None
 
 
 class Items:
-    """What became of the rows of the application's own table.
+    """What happened to the rows of the application's own table.
 
     Args:
         lines: the ledger.
@@ -82,21 +82,21 @@ class Items:
 
     @cached_property
     def inserted(self) -> set[str]:
-        """The names of rows whose transaction was committed."""
+        """The names of the rows whose insertion was committed."""
         return {*self._counted("inserted")}
 
     @property
     def records(self) -> list[str]:
-        """The names of all."""
+        """The names of all rows that were certainly inserted or are in the table."""
         return sorted({*self.inserted, *self.there})
 
     @property
     def begun_again(self) -> int:
-        """How many rows were handled more than once, as handlers may be that are no part of a transaction."""
+        """How many rows were handled more than once, which is allowed outside of transactional modes."""
         return sum(times > 1 for times in self._counted("row begun").values())
 
     def broken_promises(self) -> Iterator[BrokenPromise]:
-        """Each row that was inserted is there and ended once; no turn began twice, and no effect came twice."""
+        """Each inserted row is there and ended once. No turn began twice, and no effect happened twice."""
         ended, effects = self._counted("row ended"), self._counted("row effect")
         for record in self.records:
             for wrong in self._wrong(record, ended.get(record, 0), effects.get(record, 0)):
@@ -109,9 +109,9 @@ class Items:
     def _wrong(self, record: str, ended: int, effects: int) -> Iterator[str]:
         there = self.there.get(record, [])
         if record not in self.inserted:
-            yield "is there, and the transaction that inserted it is not"
+            yield "is there, although the transaction that inserted it was not committed"
         if len(there) != 1:
-            yield f"was inserted once, and is there {len(there)} times"
+            yield f"was inserted once, but is there {len(there)} times"
             return
         (row,) = there
         if row.status != "done" or row.leased_by is not None or row.is_due:
@@ -119,9 +119,9 @@ class Items:
         if ended != 1:
             yield f"ended {ended} times: {row}"
         if effects > 1:
-            yield f"had {effects} effects that are each part of the transaction that ended it"
+            yield f"had {effects} effects, although each is part of the transaction that ends the row"
         if ended and not row.handled:
-            yield f"ended, and what its handler wrote is not there: {row}"
+            yield f"ended, but what its handler wrote is missing: {row}"
 
     def _counted(self, what: str) -> Mapping[str, int]:
         return Counter(line.note for line in self._lines if line.what == what and line.note is not None)

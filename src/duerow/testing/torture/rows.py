@@ -1,7 +1,7 @@
-"""Rows of the application's own table as a queue: producers insert them, workers of every kind handle them.
+"""Rows of the application's own table as a queue: producers insert them, and workers of every kind handle them.
 
-Whoever is given a row writes so, and whatever ends a row writes a line in the transaction that does: `on_done`, which
-the queue calls there, and handlers whose work is part of it.
+A handler that gets a row records this in the ledger. The transaction that ends a row also writes a line, because the
+queue calls `on_done` in it. Transactional handlers write their lines in the same transaction.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ WORKERS: Final[dict[str, dict[str, Any]]] = {
     "awaited rows": {"batch": 5, "concurrency": 2},
     "awaited rows, transactional": {"batch": 5, "concurrency": 2, "transactional": True},
 }
-"""What workers are made with, by what they are called."""
+"""The arguments of workers, by the name of their kind."""
 
 BY_HAND: Final = "rows by hand"
 KINDS: Final = (*WORKERS, BY_HAND)
-"""What a consumer of rows may be."""
+"""The kinds of consumers of rows."""
 
 TABLE: Final = "item"
-"""What lines about rows name as their queue."""
+"""The name of the queue in lines about rows."""
 
 ENOUGH: Final = 60
-"""Rows that wait, from which on none are inserted."""
+"""The number of waiting rows from which producers insert no more."""
 
 IDLE: Final = 0.02
 POLL: Final = timedelta(milliseconds=100)
 RETRY: Final = duerow.fixed(timedelta(milliseconds=50))
-"""No row is given up."""
+"""The retry policy, which never gives up a row."""
 
 
 def work(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
@@ -75,14 +75,14 @@ class RowWorker:
     """The handlers of a consumer.
 
     Args:
-        setting: where.
+        setting: the settings of the process.
     """
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.chance, self.ledger = setting, setting.chance, Ledger(setting)
 
     def handle(self, row: Any, session: Session) -> Any:
-        """Handle a row at least once: what it writes may be committed although its turn is not ended."""
+        """Handle a row at least once: what this writes may be committed even if the turn does not end."""
         self.begin([row])
         row.handled += 1
         return self.think()
@@ -101,31 +101,31 @@ class RowWorker:
         return self.think()
 
     async def handle_async(self, row: Any, session: Any) -> Any:
-        """As `handle`."""
+        """See `handle`."""
         await asyncio.to_thread(self.begin, [row])
         row.handled += 1
         return self.think()
 
     async def handle_in_transaction_async(self, row: Any, session: Any) -> Any:
-        """As `handle_in_transaction`."""
+        """See `handle_in_transaction`."""
         await self.ledger.awrite(*self.effect(row), within=await session.connection())
         row.handled += 1
         return self.think()
 
     def end(self, row: Any, session: Session) -> None:
-        """Write that a row is done, in the transaction that says so in the row itself."""
+        """Write that a row is done, in the transaction that marks it as done."""
         self.ledger.write(self._line("row ended", row), within=session.connection())
 
     async def end_async(self, row: Any, session: Any) -> None:
-        """As `end`."""
+        """See `end`."""
         await self.ledger.awrite(self._line("row ended", row), within=await session.connection())
 
     def begin(self, rows: Sequence[Any]) -> None:
-        """Write that a handler was given these rows."""
+        """Write that a handler got these rows."""
         self.ledger.write(*(self._line("row begun", row) for row in rows))
 
     def effect(self, row: Any) -> list[Line]:
-        """Return what a handler writes whose work is part of the transaction that ends the turn."""
+        """Return the lines of a handler that works in the transaction that ends the turn."""
         return [self._line("row begun", row), self._line("row effect", row)]
 
     def think(self) -> Any:
@@ -137,7 +137,7 @@ class RowWorker:
         return Retry(PAUSE, counts=False) if draw < 0.15 else None
 
     async def run_async(self, lease: timedelta, terms: dict[str, Any], ready: Callable[[], None]) -> None:
-        """Be a worker that is awaited."""
+        """Run an async worker."""
         from duerow.aio.entity import EntityQueue as AwaitedQueue
 
         engine = self.setting.access.awaited_engine()
@@ -167,9 +167,9 @@ class RowsByHand:
     """Reserves rows and ends their turns by hand.
 
     Args:
-        setting: where.
+        setting: the settings of the process.
         queue: the queue of rows.
-        worker: writes what happens.
+        worker: writes lines about the rows.
     """
 
     def __init__(self, setting: Setting, queue: EntityQueue[Any], worker: RowWorker) -> None:
@@ -194,7 +194,7 @@ class RowsByHand:
                 time.sleep(IDLE)
 
     def commit(self, lent: Sequence[Any]) -> None:
-        """Handle each, and end its turn after that."""
+        """Handle each row, and end its turn afterwards."""
         for one in lent:
             with self.queue.session() as session:
                 row = self.queue.load(session, one)
@@ -210,20 +210,20 @@ class RowsByHand:
                 one.commit()
 
     def commit_with_a_row(self, lent: Sequence[Any]) -> None:
-        """Handle each in the transaction that ends its turn."""
+        """Handle each row in the transaction that ends its turn."""
         for one in lent:
             with suppress(LeaseLost), self.queue.session() as session:
                 row = self.queue.load(session, one)
                 if row is None:
                     continue
-                session.commit()  # SQLite locks at the first write, and what was read before it would be too old
+                session.commit()  # SQLite locks at the first write, so the row that was read before would be stale
                 self.worker.ledger.write(*self.worker.effect(row), within=session.connection())
                 row.handled += 1
                 self.queue.commit(one, within=session)
                 session.commit()
 
     def give_back(self, lent: Sequence[Any]) -> None:
-        """End no turn for good."""
+        """Give the rows back, so that none is done."""
         for one in lent:
             with suppress(LeaseLost):
                 if self.chance.random() < 0.5:
@@ -232,18 +232,18 @@ class RowsByHand:
                     one.rollback(error="by hand")
 
     def come_late(self, lent: Sequence[Any]) -> None:
-        """Settle when the leases have ended."""
+        """Settle after the leases have ended."""
         until = max(one.until for one in lent)
         time.sleep(max(0.0, (until - datetime.now(UTC)).total_seconds()) + self.chance.uniform(0, 0.1))
         self.commit(lent)
 
 
 class RowInserter:
-    """Inserts rows that are due; part of a producer.
+    """Inserts rows that are due, as part of a producer.
 
     Args:
-        setting: where.
-        ledger: the producer's.
+        setting: the settings of the process.
+        ledger: the producer's ledger.
     """
 
     def __init__(self, setting: Setting, ledger: Ledger) -> None:
@@ -251,7 +251,7 @@ class RowInserter:
         self.ways: dict[Callable[[], None], int] = {self.insert_rows: 3}
 
     def insert_rows(self) -> None:
-        """Some rows, and a line of the ledger for each, all or none."""
+        """Insert some rows, with a line of the ledger for each, all or none; sometimes roll back."""
         if self.setting.access.waiting_items() >= ENOUGH:
             return
         act, model = self.ledger.new_act(within=True), item(self.setting.prefix)
@@ -271,6 +271,6 @@ class RowInserter:
             self.ledger.write(Line("over", act, TABLE))
 
     def _due(self) -> datetime | None:
-        """Return when a row is due: mostly now, by the clock of the database."""
+        """Return when a row is due; None, the usual answer: now, by the clock of the database."""
         delay = self.chance.choice((0, 0, 0, 100))
         return datetime.now(UTC) + timedelta(milliseconds=delay) if delay else None

@@ -1,4 +1,4 @@
-"""One run: processes of every kind are started, killed at random and replaced; then the rest finish what is left."""
+"""A run: processes of every kind are started, killed at random and replaced; then the rest finish what is left."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ from duerow.testing.trace_check import BY_THE_CLOCK, STAYING, check
 __all__ = ["FEWEST", "LEAST", "ROLES", "Run", "torture"]
 
 FEWEST: Final = ("producer", "consumer", "consumer", "operator")
-"""The processes that work at any moment if there are four; each further two are a consumer and a producer in turn."""
+"""The roles of the first four processes; further ones are consumers and producers in turn."""
 
 LEAST: Final = 10
-"""Turns that are begun before there is an end of it, however few are to be killed."""
+"""The least turns that must begin before a run ends, however few processes it has to kill."""
 
 HOPELESS: Final = 5
-"""How many processes may end by themselves before the run is given up."""
+"""How many processes may end unexpectedly before the run is given up."""
 
 FULL: Final = 0.15
-"""For how many processes the disk is full, if that is asked for."""
+"""The share of processes whose disk is full, if the options ask for that."""
 
 LOOK: Final = 0.01
-"""Seconds between two looks at whose time is up."""
+"""Seconds between checks of which process's time is up."""
 
 BEFORE: Final = (0.25, 0.5)
-"""Which part of the processes that are to be killed is killed before the tables are upgraded, at least and at most.
+"""The least and greatest share of the kills that happen before the tables are upgraded.
 
-As soon as the least is, and some turns were begun, which not every earlier version can.
+The upgrade begins after the least share if some turns have begun, which not every earlier version manages.
 """
 
 EARLIER: Final = 0.6
-"""For how many processes the version is the earlier one until then, as far as they are of this interpreter."""
+"""The share of this interpreter's processes that use the earlier version until then."""
 
 SPARED: Final = 60.0
-"""Seconds for which nobody is killed when enough were, and too little was done yet: a busy machine takes its time."""
+"""Seconds without kills after enough kills, if too little has been done yet: a busy machine takes its time."""
 
 
 def torture(
@@ -69,20 +69,20 @@ def torture(
     context: Any = None,
     folder: Path | None = None,
 ) -> Report:
-    """Torture a database: make tables of its own, let a run happen, judge it, and drop the tables.
+    """Torture a database: create separate tables, carry out a run, judge it, and drop the tables.
 
     Args:
         url: the database.
-        options: how long the run is, and which faults it meets.
-        shared: whether the database may have queues of somebody else.
-        tell: is told how far it is.
-        context: starts processes; None: those of `multiprocessing` that fork from a server.
+        options: how long the run is, and which faults it has.
+        shared: whether the database may have queues of other programs.
+        tell: is called with reports of progress.
+        context: starts processes; None: the fork server of `multiprocessing`.
         folder: where the processes write their logs and traces; None: a temporary folder.
 
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
-        ConfigurationError: the URL cannot be used, the restart failed, the tables cannot be upgraded from the version
-            that was asked for, or the other version of duerow cannot take part.
+        ConfigurationError: the URL cannot be used, the restart failed, the tables cannot be upgraded from the given
+            version, or the other version of duerow cannot take part.
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
@@ -122,15 +122,15 @@ class Run:
 
     Args:
         url, settings: the database.
-        options: how long it is, and which faults it meets.
+        options: how long it is, and which faults it has.
         context: starts processes.
         folder: where the processes write their logs and traces.
 
     Attributes:
         setting: the database as the run itself reaches it.
-        killed: how many processes of which kind were killed.
-        faults: what else happened.
-        ended: what is known of processes that ended by themselves, which none may.
+        killed: how many processes of each kind were killed.
+        faults: causes and counts other faults.
+        ended: what is known of processes that ended unexpectedly, which none should.
     """
 
     def __init__(self, url: str, settings: dict[str, Any], options: Options, context: Any, folder: Path) -> None:
@@ -149,7 +149,7 @@ class Run:
         self._reader = tables.Reader(self.setting)
         self._first_tick: datetime | None = None
         self._sides: list[Side] = []
-        self._side_of: list[Side] = []  # of each process, by its number, which begins with 1
+        self._side_of: list[Side] = []  # of each process, by its number, which starts at 1
         self._killed_of: Counter[Side] = Counter()
         self._upgrade: Upgrade | None = None
         self._begun_before = 0
@@ -157,15 +157,15 @@ class Run:
         self._workloads = used_workloads(self._used)
 
     def create(self) -> None:
-        """Make the tables, those of an earlier version if they are to be upgraded.
+        """Create the tables: those of an earlier version if the run upgrades them.
 
         Raises:
-            ConfigurationError: there is no such version, or the other version of duerow cannot take part.
+            ConfigurationError: the earlier version does not exist, or the other version of duerow cannot take part.
         """
         options, setting = self._options, self.setting
         here = Here(self._context, self._log, setting.url)
         self._sides = [here]
-        maker: Side = here  # of the tables that the run begins with
+        maker: Side = here  # the side that creates the tables
         migrators: Sequence[Side] = self._sides
         first = options.upgrade_from
         if first is not None:
@@ -199,8 +199,8 @@ class Run:
             self._upgrade = Upgrade(first, names, start, self._folder, self._chance)
 
     def kill(self, tell: Callable[[str], None] = print) -> None:
-        """Let processes work, and kill as many of them as the options say, at random moments."""
-        if self._upgrade is None:  # else the producers declare it, when they can
+        """Let processes work, and kill as many of them as the options say, at random times."""
+        if self._upgrade is None:  # otherwise the producers declare it when they can
             with self.setting.open() as database:
                 self._first_tick = declare(database).next_at
         for role in self._roles():
@@ -230,7 +230,7 @@ class Run:
                 tell(f"{time.monotonic() - began:5.0f} s: {self.killed.total()} killed")
 
     def finish(self) -> None:
-        """Let the consumers that live finish what is left; a few more come, as some may be of a kind that rests."""
+        """Let the living consumers finish what is left; start a few more, because some kinds of consumers rest."""
         self.faults.pass_over(all_of_them=True)
         if self._upgrade is not None:
             self._upgrade.finish(self._options.patience)
@@ -257,7 +257,7 @@ class Run:
             self._upgrade.stop()
 
     def close(self) -> None:
-        """Close the proxy, all connections that faults hold, and the other interpreter."""
+        """Close the proxy, the connections that faults hold, and the other interpreter."""
         self.faults.close()
         for side in self._sides:
             side.close()
@@ -265,8 +265,8 @@ class Run:
             self._proxy.close()
 
     def report(self, seconds: float) -> Report:
-        """Read all that there is to judge by, and judge."""
-        last = self._reader.last_tick()  # read before the messages, as the server may commit one more
+        """Read all of the evidence, and judge it."""
+        last = self._reader.last_tick()  # read before the messages, because the server may still commit another
         ticked = None if self._first_tick is None and self._upgrade is None else Span(self._first_tick, last)
         lines = Ledger(self.setting).lines()
         verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked, self._reader.items())
@@ -274,7 +274,7 @@ class Run:
         every = [event for each in events.values() for event in each]
         broken = [one for one in check(every) if one.rule != BY_THE_CLOCK or self.setting.times_agree]
         others = [*self.ended, *map(str, broken)]
-        kinds = [*("no process ends by itself" for _ in self.ended), *(one.rule for one in broken)]
+        kinds = [*("no process ends unexpectedly" for _ in self.ended), *(one.rule for one in broken)]
         upgraded = ""
         if self._upgrade is not None:
             wrong = [*self._upgrade.broken_promises(self._reader.made())]
@@ -300,16 +300,16 @@ class Run:
         return all(sum(begun[number] for number in self._numbers(side, begun)) >= least for side in self._sides)
 
     def _has_killed(self, seconds: float) -> bool:
-        """Return whether enough were killed, or there is no more time for it."""
+        """Return whether enough processes were killed, or the time is up."""
         longest = self._options.seconds
         return self.killed.total() >= self._options.kills or (longest is not None and seconds >= longest)
 
     def _numbers(self, side: Side, among: Iterable[int]) -> list[int]:
-        """Return the numbers of the processes that worked there."""
+        """Return the numbers among these of the processes of a side."""
         return [number for number in among if self._side_of[number - 1] is side]
 
     def _share(self, side: Side, lines: Sequence[Line], events: Mapping[int, Sequence[Event]]) -> VersionShare:
-        """Return what the processes of a side did."""
+        """Return a summary of what the processes of a side did."""
         theirs = frozenset(self._numbers(side, range(1, len(self._side_of) + 1)))
         mine = [line for line in lines if line.process in theirs]
         settled = {
@@ -325,7 +325,7 @@ class Run:
         return VersionShare(side.name, len(theirs), self._killed_of[side], pushed, turns, ended)
 
     def _is_time(self, killed: int) -> bool:
-        """Return whether the tables are to be upgraded now."""
+        """Return whether the tables should be upgraded now."""
         fewest, most = BEFORE
         if killed < fewest * self._options.kills:
             return False
@@ -348,11 +348,11 @@ class Run:
         return WorkerProcess(process, role, kind, ready, self._chance.uniform(0, MOST_WORK), full, side=side)
 
     def _fewest(self, role: str, kind: str | None = None) -> Side:
-        """Return the side where the fewest processes of a role work, so that each has some.
+        """Return the side with the fewest processes of a role, so that each has some.
 
         Args:
             role: the role.
-            kind: the kind of consumer, which one of the versions may not have; None: any.
+            kind: the kind of consumer, which one of the versions may lack; None: any.
         """
         able = [side for side in self._sides if kind is None or kind in side.kinds]
         there = Counter(id(one.side) for one in self._alive if one.role == role)
@@ -360,25 +360,25 @@ class Run:
         return self._chance.choice([side for side in able if there[id(side)] == fewest])
 
     def _kinds(self, side: Side) -> list[str]:
-        """Return the kinds of consumers that may work there.
+        """Return the kinds of consumers that a side can run.
 
         Raises:
             ConfigurationError: there are none.
         """
         kinds = [kind for kind in side.kinds if kind in self._used]
         if not kinds:
-            raise ConfigurationError(f"{side.name} has no consumers that handle what is pushed in this run")
+            raise ConfigurationError(f"{side.name} has no consumers for the messages of this run")
         return kinds
 
     def _roles(self) -> list[str]:
-        """Return the roles of the processes that work at any moment."""
+        """Return the role of each process that works at any moment."""
         count = self._options.processes
         more = ("consumer", "producer")
         roles = [*FEWEST, *(more[number % 2] for number in range(count - len(FEWEST)))][:count]
         return [role for role in roles if role != "operator" or has_operators(self._used)]
 
     def _reached(self, side: Side) -> Setting:
-        """Return what the next process there is told."""
+        """Return the settings of the next process on a side."""
         self._side_of.append(side)
         url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
         return replace(self.setting, url=url, number=len(self._side_of), traces=self._traces)

@@ -1,7 +1,7 @@
-"""Make a failing run smaller: leave out kills, faults, operations and processes for as long as a promise breaks.
+"""Make a failing run smaller: remove kills, faults, operations and processes as long as a promise still breaks.
 
-Runs are not repeated exactly: which kill meets which step depends on the machine. So a smaller run is tried a few
-times, and counts as failing if it breaks one of the promises once that the first run broke.
+Runs cannot be repeated exactly, because which kill hits which step depends on the machine. So each smaller run is tried
+a few times, and counts as failing if one of the tries breaks a promise that the first run broke.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from duerow.testing.torture.report import Report
 from duerow.testing.torture.workload import chosen
 
 TRIES: Final = 3
-"""How often a smaller run is tried before it counts as one that breaks nothing."""
+"""How often a smaller run is tried before it counts as not failing."""
 
 MOST_RUNS: Final = 100
-"""How many runs there are at most."""
+"""The maximum number of runs."""
 
 FAULTS: Final[dict[str, Any]] = {
     "stops": False,
@@ -33,25 +33,25 @@ FAULTS: Final[dict[str, Any]] = {
     "upgrade_from": None,
     "beside": None,
 }
-"""The options that turn faults on, and what turns them off."""
+"""The options that turn faults on, and the values that turn them off."""
 
 FEWER_KILLS: Final = (0, 8, 4, 2)
-"""No kills are tried first, and then an eighth, a quarter and half of them."""
+"""The divisors of the number of kills that are tried in turn; 0 stands for no kills."""
 
 FEWER_PROCESSES: Final = (2, 3, 4)
 
 
 class Enough(Exception):
-    """There were as many runs as there may be."""
+    """The maximum number of runs has been reached."""
 
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The smallest run that was found to break a promise.
+    """The smallest run that is known to break a promise.
 
     Attributes:
         options: its options.
-        report: what it found.
+        report: its report.
         runs: how many runs it took to find it.
         failed, tried: how many of the runs with these options failed.
     """
@@ -71,17 +71,17 @@ def shrink(
     tries: int = TRIES,
     most: int = MOST_RUNS,
 ) -> Shrunk:
-    """Return the smallest run that is found to break one of the promises that a run broke.
+    """Search for the smallest run that breaks one of the promises that a run broke.
 
-    An interrupt, an error of the database and the most runs end the search early, with what was found until then.
+    Ctrl-C, a database error and the maximum number of runs end the search early; the smallest run so far is returned.
 
     Args:
-        options: those of the run.
-        report: what it found, which is at least one broken promise.
-        run: tries others.
-        tell: is told of each run.
-        tries: how often a smaller run is tried.
-        most: how many runs there may be.
+        options: the options of the run.
+        report: its report, with at least one broken promise.
+        run: starts a run with other options.
+        tell: is called with a line about each run.
+        tries: how often each smaller run is tried.
+        most: the maximum number of runs.
     """
     search = Search(options, report, run, tell, tries, most)
     try:
@@ -111,11 +111,11 @@ class Search:
     ) -> None:
         self._kinds, self._run, self._tell, self._tries, self._most = {*report.kinds}, run, tell, tries, most
         self._runs = 0
-        self._kept: list[Options] = []  # their promises
+        self._kept: list[Options] = []  # the options of runs that kept their promises
         self.smallest = Shrunk(options, report, 0, 1, 1)
 
     def go(self) -> None:
-        """Leave out one sort of thing after the other; kills twice, as fewer may do when other things are gone."""
+        """Remove one kind of thing after another; kills twice, because fewer may be enough once the rest is smaller."""
         self.leave_out_kills()
         self.leave_out_faults()
         self.leave_out_operations()
@@ -137,7 +137,7 @@ class Search:
         self._leave_out(there, lambda part: replace(self.smallest.options, **{name: FAULTS[name] for name in part}))
 
     def leave_out_operations(self) -> None:
-        """Let the processes do less."""
+        """Use fewer operations."""
 
         def without(part: Sequence[str]) -> Options | None:
             left = [name for name in chosen(self.smallest.options.only) if name not in part]
@@ -149,14 +149,14 @@ class Search:
         self._leave_out(chosen(self.smallest.options.only), without)
 
     def leave_out_processes(self) -> None:
-        """Let fewer processes work at a time."""
+        """Use fewer processes."""
         options = self.smallest.options
         for count in FEWER_PROCESSES:
             if count < options.processes and self._fails(replace(options, processes=count)):
                 return
 
     def repeat(self) -> None:
-        """Repeat the smallest run: for how often it fails, and for the shortest story."""
+        """Repeat the smallest run, to see how often it fails and to get the shortest story."""
         for _ in range(self._tries):
             report, smallest = self._try(self.smallest.options), self.smallest
             fails = self._is_broken(report)
@@ -169,11 +169,11 @@ class Search:
             )
 
     def _leave_out(self, items: Sequence[str], without: Callable[[Sequence[str]], Options | None]) -> None:
-        """Leave out all items, halves of them, quarters, and so on to single ones, wherever that still fails.
+        """Remove all items, then halves, then quarters, and so on down to single ones, if the run still fails.
 
         Args:
-            items: their names.
-            without: returns the options without some of them; None: that is not enough for a run.
+            items: the names of the items.
+            without: returns the options without some items; None: too little would be left for a run.
         """
         left, size = [*items], len(items)
         while size:
@@ -187,8 +187,8 @@ class Search:
             size //= 2
 
     def _fails(self, options: Options) -> bool:
-        """Try a smaller run, and note it if it breaks one of the promises."""
-        if options == self.smallest.options:  # what was left out went together with something else before
+        """Try a smaller run, and keep it if it breaks one of the promises."""
+        if options == self.smallest.options:  # these items were already removed together with others
             return True
         if options in self._kept:
             return False
@@ -214,14 +214,14 @@ class Search:
 
 
 def described(options: Options) -> str:
-    """Return in a few words how large a run is."""
+    """Describe the size of a run in a few words."""
     faults = [name for name, off in FAULTS.items() if getattr(options, name) != off]
     told = f"{options.kills} kills, {options.processes} processes, {len(chosen(options.only))} operations"
     return f"{told}, {', '.join(faults)}" if faults else f"{told}, no faults"
 
 
 def arguments(options: Options) -> list[str]:
-    """Return the arguments of `duerow torture` that stand for options, as far as there are any for them."""
+    """Return the arguments of `duerow torture` for options; options that the command lacks are left out."""
     told: list[str] = []
     for name, value in changed(options).items():
         option = f"--{name.replace('_', '-')}"
@@ -235,19 +235,19 @@ def arguments(options: Options) -> list[str]:
 
 
 def changed(options: Options) -> dict[str, Any]:
-    """Return the seed, and the options that are not what they are by default."""
+    """Return the seed and the options that differ from their defaults."""
     default = Options(seed=options.seed)
     values = {one.name: getattr(options, one.name) for one in fields(options)}
     return {name: value for name, value in values.items() if name == "seed" or value != getattr(default, name)}
 
 
 def script(shrunk: Shrunk, before: Options, shared: bool = False) -> str:
-    """Return a Python program that repeats the smallest run until it breaks the promise, and tells how.
+    """Return a Python program that repeats the smallest run until it breaks the promise, with the story in comments.
 
     Args:
         shrunk: the smallest run.
-        before: the run that it was made from.
-        shared: whether the database may have queues of somebody else.
+        before: the options of the original run.
+        shared: whether the database may have queues of other programs.
     """
     options = shrunk.options
     terms = {name: value for name, value in changed(options).items() if not callable(value)}
@@ -255,17 +255,17 @@ def script(shrunk: Shrunk, before: Options, shared: bool = False) -> str:
     broken = "; ".join(shrunk.report.kinds)
     about = [
         f"This run of `duerow torture` broke a promise: {broken}.",
-        f"It failed {shrunk.failed} of {shrunk.tried} times. Which kill meets which step depends on the machine, so",
-        "this program repeats it until it fails, ten times at most:",
+        f"It failed {shrunk.failed} of {shrunk.tried} times. Which kill hits which step depends on the machine, so",
+        "this program repeats it until it fails, up to ten times:",
         "",
         "    python THIS_FILE URL",
         "",
-        f"The same run once: {command}",
+        f"To run it once: {command}",
         "",
-        f"It was made from a larger one with the same seed: {described(before)}.",
+        f"It was derived from a larger run with the same seed: {described(before)}.",
     ]
     if callable(options.restart):
-        about.append("That one restarted the server by a function, which is missing here.")
+        about.append("That run also restarted the server by calling a function, which this program lacks.")
     story = ["", "The shortest story:", "", *shrunk.report.stories[0].splitlines()]
     return PROGRAM.format(
         about="".join(f"# {line}".rstrip() + "\n" for line in [*about, *story]),
@@ -292,4 +292,4 @@ if __name__ == "__main__":
 """
 
 WITHOUT_ARGUMENT: Final = ("restarts", "patience")
-"""Options that the command does not have."""
+"""Options that the command lacks."""

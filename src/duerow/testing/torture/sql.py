@@ -1,4 +1,4 @@
-"""The access of a run to a database that speaks SQL."""
+"""A run's access to an SQL database."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from duerow.testing.torture.access import APPLICATION, BEGUN, SIGNS, is_of_anoth
 from duerow.testing.torture.own_table import item
 
 SYNCHRONOUS: Final = "NORMAL"
-"""How often SQLite waits for the disk: processes are killed, the power is not cut."""
+"""How SQLite waits for the disk: processes are killed, but the power is not cut."""
 
 CONNECTING: Final = 5
-"""Seconds after which a server that does not answer counts as one that refuses a connection."""
+"""Seconds after which an unanswered connection attempt counts as refused."""
 
 MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "leased_by", "token")
 ITEM: Final = (
@@ -83,12 +83,12 @@ class SqlAccess:
 
     @cached_property
     def callers(self) -> Engine:
-        """The engine of transactions that are passed to `within=`."""
+        """The engine for transactions that are passed to `within=`."""
         return self._engine("SERIALIZABLE" if self._serializable else None)
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine of the ledger and the verdict, which lose no conflict, whatever the server's default is."""
+        """The engine for the ledger and the verdict, at a level without conflicts, whatever the server's default is."""
         return self._engine(self._level)
 
     @property
@@ -168,7 +168,7 @@ class SqlAccess:
         """See Access."""
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        url, arguments = self._told(self._driving.awaited)
+        url, arguments = self._connecting(self._driving.awaited)
         engine = create_async_engine(url, connect_args=arguments, isolation_level=self._level)
         _prepare(engine.sync_engine)
         return engine
@@ -208,7 +208,7 @@ class SqlAccess:
         """See Access."""
         looking = inspect(self.engine)
         system = ("pg_", "information_schema")
-        several = self.engine.dialect.name == "postgresql"  # elsewhere a schema is another database
+        several = self.engine.dialect.name == "postgresql"  # in other databases, a schema is a separate database
         schemas = [one for one in looking.get_schema_names() if not one.startswith(system)] if several else [None]
         for schema in schemas:
             names = set(looking.get_table_names(schema))
@@ -235,7 +235,7 @@ class SqlAccess:
         arguments, options = dialect.create_connect_args(self.engine.url)
         try:
             return dialect.connect(*arguments, **{**options, "connect_timeout": CONNECTING})
-        except dialect.loaded_dbapi.Error:  # psycopg does not say which of its errors it is
+        except dialect.loaded_dbapi.Error:  # psycopg does not say which of its errors this is
             return None
 
     def close_connection(self, connection: Any) -> None:
@@ -259,8 +259,8 @@ class SqlAccess:
             engine.dispose()
 
     def _engine(self, level: str | None) -> Engine:
-        """Return an engine of the application's own, whose connections have a level of isolation from the beginning."""
-        url, arguments = self._told(self._driving.blocking)
+        """Return an engine for the application, whose connections have an isolation level from the start."""
+        url, arguments = self._connecting(self._driving.blocking)
         engine = create_engine(url, poolclass=QueuePool, connect_args=arguments, max_overflow=30, isolation_level=level)
         _prepare(engine)
         self._engines.append(engine)
@@ -268,15 +268,15 @@ class SqlAccess:
 
     @property
     def _level(self) -> str | None:
-        """The level of isolation that loses no conflict; None: there is only one."""
+        """The isolation level without conflicts; None: the database has only one level."""
         return None if self.is_file else "READ COMMITTED"
 
     @property
     def _driving(self) -> Any:
         return find_backend(self._url).driving  # type: ignore[attr-defined]
 
-    def _told(self, driver: str) -> tuple[URL, dict[str, Any]]:
-        """Return the URL for a driver, and what its connections are made with."""
+    def _connecting(self, driver: str) -> tuple[URL, dict[str, Any]]:
+        """Return the URL for a driver, and the arguments of its connections."""
         located = self._url_read
         arguments: dict[str, Any] = {"timeout": 60} if self.is_file else {}
         if located.query.get("prepare_threshold") == "none":  # as behind a pooler
@@ -296,7 +296,7 @@ class SqlAccess:
 
 
 def _prepare(engine: Engine) -> None:
-    """Let an engine on SQLite wait less for the disk."""
+    """Let SQLite wait less for the disk."""
     if engine.dialect.name == "sqlite":
 
         def relax(connection: Any, _: Any) -> None:

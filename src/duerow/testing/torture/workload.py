@@ -1,4 +1,4 @@
-"""What the processes of a run do, by name: so that a run can be told to do only some of it."""
+"""The operations of a run's processes, by name, so that a run can be limited to some of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Workload:
-    """Operations that need each other: what is pushed in one of these ways is handled by consumers of these kinds.
+    """Operations that need each other: these consumers handle what these operations push.
 
     Attributes:
-        name: stands for all of them.
-        pushes: what producers do.
-        kinds: what a consumer may be.
-        works: what operators do.
-        last: the kinds of the consumers that finish what is left when all faults are over.
+        name: the name that stands for all of its operations.
+        pushes: the operations of producers.
+        kinds: the kinds of consumers.
+        works: the operations of operators.
+        last: the kinds of the consumers that finish the remaining work after the last fault.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Workload:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The names of all."""
+        """The names of all operations."""
         return (*self.pushes, *dict.fromkeys(self.kinds), *self.works)
 
     def is_complete(self, used: Collection[str]) -> bool:
-        """Whether something is pushed and handled."""
+        """Whether these operations include one that pushes and one that handles."""
         return any(name in used for name in self.pushes) and any(name in used for name in self.kinds)
 
 
@@ -62,8 +62,8 @@ def chosen(only: Collection[str], has_rows: bool = True) -> tuple[str, ...]:
     """Return the operations that a run uses.
 
     Args:
-        only: names of operations, and of whole workloads; empty: all of them.
-        has_rows: whether rows of the application's own tables can be a queue in this database.
+        only: names of operations or of whole workloads; empty: all operations.
+        has_rows: whether the database supports queues in the application's own tables.
 
     Raises:
         ConfigurationError: a name is unknown, or nothing would be both pushed and handled.
@@ -71,7 +71,7 @@ def chosen(only: Collection[str], has_rows: bool = True) -> tuple[str, ...]:
     every = [name for one in WORKLOADS for name in (one.name, *one.operations)]
     if unknown := [name for name in only if name not in every]:
         raise ConfigurationError(
-            f"a run has no operation called {', '.join(map(repr, unknown))}; it has "
+            f"there is no operation called {', '.join(map(repr, unknown))}; choose from "
             + "; ".join(f"{one.name} ({', '.join(one.operations)})" for one in WORKLOADS)
         )
     there = [one for one in WORKLOADS if has_rows or one is not ROWS]
@@ -79,25 +79,25 @@ def chosen(only: Collection[str], has_rows: bool = True) -> tuple[str, ...]:
     used = tuple(name for one, names in named if one.is_complete(names) for name in names)
     if not used:
         raise ConfigurationError(
-            f"with only {', '.join(only)} nothing would be both pushed and handled; name at least one operation of "
-            "producers and one kind of consumers of the same workload: "
+            f"with only {', '.join(only)}, nothing would be both pushed and handled; name at least one operation of "
+            "producers and one kind of consumer from the same workload: "
             + "; ".join(f"{', '.join(one.pushes)} with {', '.join(dict.fromkeys(one.kinds))}" for one in there)
         )
     return used
 
 
 def used_workloads(used: Collection[str]) -> list[Workload]:
-    """Return the workloads of which these operations are."""
+    """Return the workloads to which these operations belong."""
     return [one for one in WORKLOADS if one.is_complete(used)]
 
 
 def allowed(ways: Mapping[T, int], used: Collection[str]) -> dict[T, int]:
-    """Return the methods, with their weights, that are among the operations that a run uses; empty: all are."""
+    """Return the methods that a run uses, with their weights; if `used` is empty, all methods."""
     return {way: weight for way, weight in ways.items() if not used or operation_of(way) in used}
 
 
 def operation_of(way: object) -> str:
-    """Return the name of the operation that a method is."""
+    """Return the name of the operation that a method implements."""
     return str(getattr(way, "__name__", way)).replace("_", " ")
 
 

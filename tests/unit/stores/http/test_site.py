@@ -49,7 +49,7 @@ def test_options_come_from_the_url_and_from_the_call() -> None:
         (f"https://{TOKEN}@host:port", {}, "not valid"),
         (f"https://{TOKEN}@host:99999", {}, "not valid"),
         (f"https://host?token={TOKEN}", {}, "ends up in logs"),
-        (f"https://{TOKEN}@host?odd=1", {}, "no option 'odd'; it knows timeout, retries, token, client"),
+        (f"https://{TOKEN}@host?odd=1", {}, "no option 'odd'; its options are timeout, retries, token, client"),
         (f"https://{TOKEN}@host?timeout=soon", {}, "timeout= is a number, not 'soon'"),
         (f"https://{TOKEN}@host?timeout=0", {}, "seconds to wait"),
         (f"https://{TOKEN}@host?retries=-1", {}, "how often"),

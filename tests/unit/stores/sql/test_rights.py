@@ -51,7 +51,7 @@ def test_each_role_is_granted_its_rights_table_by_table(name: str) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "x" * 64, "a%b", "a\nb"])
 def test_a_role_that_cannot_be_quoted_is_refused(wrong: str) -> None:
-    with pytest.raises(ConfigurationError, match="the operator's role is called"):
+    with pytest.raises(ConfigurationError, match="the role of the operator cannot be called"):
         SqlStore(PostgreSQL(), "duerow_", None, None).schema.roles_sql({"operator": wrong})
 
 

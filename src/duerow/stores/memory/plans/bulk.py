@@ -106,7 +106,7 @@ class MemoryBulk:
         """Import messages and finished turns of another database; see `BulkStore.receive`."""
         if not self._receives:
             raise NotSupported(
-                "what comes from another database arrives in one transaction, and this in-memory store was opened with "
-                "transactions=off; open it without that switch"
+                "messages from another database arrive in one transaction, and this in-memory store was opened with "
+                "transactions=off; open it without that option"
             )
         return alone(partial(receiving.receive, arrivals=arrivals, history=history, final=final))

@@ -62,7 +62,7 @@ class AwaitedMongoConnections:
             raise NotSupported(f"within=: {no_transactions()}")
         if not isinstance(within, AsyncClientSession):
             wanted = AsyncClientSession.__name__
-            raise ConfigurationError(f"within={shown(within)} is no {wanted}; {WANTED_WITHIN}, of this API")
+            raise ConfigurationError(f"within={shown(within)} is not of type {wanted}; {WANTED_WITHIN}, of this API")
         if within.has_ended or not within.in_transaction:
             raise ConfigurationError(f"no transaction is open in the session given as within=; {WANTED_WITHIN}")
         lent = MongoConnection(within.client, self.target.database, self.context, within)

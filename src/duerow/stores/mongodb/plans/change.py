@@ -57,7 +57,7 @@ class MongoChange(MongoPlans):
         """Remove messages of this queue by id, and live ones by key; see OperationStore.remove."""
         context = self.context
         if keep is not None and keep.keys is not None:
-            context.need("remember_keys=, which keeps keys beside their messages,")
+            context.need("remember_keys=, which writes keys together with their messages,")
         if context.capabilities.transactions:
             yield BEGIN
         now = yield from context.now()

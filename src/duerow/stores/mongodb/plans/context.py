@@ -79,9 +79,9 @@ class MongoContext:
     def check_keeping(self, keep: Retention | None) -> None:
         """Raise NotSupported if keeping something needs transactions and the server has none."""
         if keep is not None and keep.history is not None:
-            self.need("history=, which keeps turns beside their messages,")
+            self.need("history=, which writes turns together with their messages,")
         if keep is not None and keep.keys is not None:
-            self.need("remember_keys=, which keeps keys beside their messages,")
+            self.need("remember_keys=, which writes keys together with their messages,")
 
     def check_entries(self, entries: Iterable[Entry]) -> None:
         """Raise NotSupported if an entry needs transactions and the server has none."""

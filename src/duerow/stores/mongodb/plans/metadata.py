@@ -110,10 +110,10 @@ class MongoMetadata(MongoPlans):
         context = self.context
         context.check_entries(change.push)
         if change.push:
-            context.need(f"the tick of schedule {change.name!r}, which pushes and moves the schedule on together,")
+            context.need(f"the tick of schedule {change.name!r}, which pushes and advances the schedule together,")
             yield BEGIN
         elif change.version is None:
-            context.need(f"schedule {change.name!r}, each tick of which pushes and moves it on together,")
+            context.need(f"schedule {change.name!r}, each tick of which pushes and advances it together,")
         now = yield from context.now()
         after = None
         if change.after is not None:

@@ -41,9 +41,9 @@ class MongoPush(MongoPlans):
         context = self.context
         context.check_entries(entries)
         if once is not None:
-            context.need("once=, which notes a name with a push,")
+            context.need("once=, which records a name with a push,")
         if remembered:
-            context.need("remember_keys=, which keeps keys beside their messages,")
+            context.need("remember_keys=, which writes keys together with their messages,")
         if once is not None or remembered or on_duplicate == "reject" or not any(entry.key for entry in entries):
             return (yield from self._push_at_once(entries, on_duplicate, remembered, once))
         now = yield from context.now()

@@ -39,7 +39,7 @@ class MongoReceive(MongoPlans):
         it is repeated, and then sees what the other wrote.
         """
         context = self.context
-        context.need("what comes from another database")
+        context.need("receiving messages from another database")
         yield BEGIN
         work = context.work((yield from context.now()))
         ids = yield from self._new_ids([one.what for one in arrivals if one.what is not None])

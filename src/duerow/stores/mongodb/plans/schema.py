@@ -44,8 +44,8 @@ class MongoSchema(MongoPlans):
     def roles_sql(self, names: Mapping[str, str]) -> str:
         """Raise NotSupported: roles are created by MongoDB's own commands."""
         raise NotSupported(
-            "duerow writes no roles for MongoDB, which grants rights by createRole and not by GRANT: readWrite on the "
-            "database is enough for everything, read is enough for reading"
+            "duerow prints no roles for MongoDB, which grants rights with createRole instead of GRANT: readWrite on "
+            "the database is enough for everything, read is enough for reading"
         )
 
     def _detect_server(self) -> Plan[None]:

@@ -92,7 +92,7 @@ def unwrapped(within: Any) -> Any:
 def check_open(raw: Any, caller: Caller) -> None:
     """Raise ConfigurationError if a driver's connection is in autocommit mode."""
     if caller.commits_alone(raw):
-        raise no_transaction("the connection commits each statement by itself")
+        raise no_transaction("the connection is in autocommit mode")
 
 
 def check_begun(pooled: Any, callers: Callers) -> None:
@@ -110,4 +110,4 @@ def check_begun(pooled: Any, callers: Callers) -> None:
     if driver_of(raw, callers) == "asyncpg":  # it has no such mode itself: SQLAlchemy begins for it, or does not
         alone = getattr(pooled.dbapi_connection, "autocommit", False) is True and not raw.is_in_transaction()
     if alone:
-        raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+        raise no_transaction("the SQLAlchemy connection is in autocommit mode")

@@ -77,7 +77,7 @@ def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:
     except ImportError as error:
         raise _no_driver(parsed, error, driving, driving.extra[0]) from error
     except (ArgumentError, ValueError) as error:
-        raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
+        raise ConfigurationError(f"cannot connect with this URL: {error}") from error
     return _prepared(engine, settings, driving)
 
 
@@ -96,7 +96,7 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
     except ImportError as error:
         raise _no_driver(parsed, error, driving, driving.extra[1]) from error
     except (ArgumentError, ValueError) as error:
-        raise ConfigurationError(f"cannot connect as the URL says: {error}") from error
+        raise ConfigurationError(f"cannot connect with this URL: {error}") from error
     _prepared(engine.sync_engine, settings, driving)
     return engine
 

@@ -174,7 +174,7 @@ def check_not_inherited(database: str | None) -> None:
     if file in _inherited:
         raise ConfigurationError(
             f"the SQLite file {path} was open while this process was forked, so what is written here could be lost: a "
-            "call was running, or something else than duerow's own engines had it open. Close it before the fork "
+            "call was running, or something other than duerow's own engines had it open. Close it before the fork "
             "(an engine of your own: dispose()), or start the process with the method 'spawn' or 'forkserver'"
         )
 

@@ -31,8 +31,8 @@ def begin_postgresql(connection: Any) -> str:
 def waits_for_itself() -> ConfigurationError:
     """Return the error for a write that would wait until the transaction of its own handler has ended."""
     return ConfigurationError(
-        "this handler's transaction has the SQLite file for itself until it ends, so a write beside it would wait for "
-        "ever; write in it: within=connection"
+        "this handler's transaction locks the SQLite file until it ends, so a write outside it would wait forever; "
+        "write in it: within=connection"
     )
 
 

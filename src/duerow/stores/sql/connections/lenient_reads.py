@@ -26,7 +26,7 @@ def is_garbled(error: BaseException) -> bool:
 
 def garbled() -> Conflict:
     """Return the error that makes a statement run again, with lenient reads."""
-    return Conflict("SQLite holds text that is not UTF-8; it is read once more, whatever it is")
+    return Conflict("SQLite holds text that is not UTF-8; it is read again leniently")
 
 
 def told_text(stored: bytes) -> str:

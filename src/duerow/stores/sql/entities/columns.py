@@ -97,7 +97,7 @@ class Moment(TypeDecorator[datetime]):
                 "a bulk insert takes only values, so it cannot use the database's clock: give a time, as in "
                 "schedule(datetime.now(UTC)), or add the rows to the session"
             )
-        checked = check_moment("a moment of a queue state", value)
+        checked = check_moment("a time of a queue state", value)
         return kept_in(dialect.name).write_moment(checked) if has_backend(dialect.name) else checked
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
@@ -169,8 +169,8 @@ def check_prefix(prefix: object) -> str:
     """Return the prefix if it is valid for columns; otherwise raise ConfigurationError."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
         raise ConfigurationError(
-            f"a queue state cannot be called {shown(prefix)}: its columns begin with it, so use 1 to 40 lower-case "
-            "ASCII letters, digits and _, a letter first"
+            f"a queue state cannot be called {shown(prefix)}: its columns begin with this name, so use 1 to 40 "
+            "lower-case ASCII letters, digits and _, beginning with a letter"
         )
     return prefix
 

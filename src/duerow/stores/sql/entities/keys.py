@@ -156,6 +156,6 @@ def parts_of(keys: Sequence[Key], id: Any) -> tuple[Any, ...]:
     if wrong:
         shape = ", ".join(key.name for key in keys)
         raise InvalidMessage(
-            f"{shown(id)} is not a primary key here; that is {shape if len(keys) == 1 else f'({shape})'}"
+            f"{shown(id)} is not a primary key here; it must be {shape if len(keys) == 1 else f'({shape})'}"
         )
     return parts

@@ -59,8 +59,9 @@ def _check_keys(dialect: Dialect, state: StateTable) -> None:
         if not key.is_of(dialect.keys):
             known = ", ".join(kind.__name__ for kind in dialect.keys)
             raise ConfigurationError(
-                f"{state.queue}: the column {key.name} of the primary key is {shown(key.kind)}, of which duerow cannot "
-                f"find the rows on this database by an index; the columns of a primary key can be {known} here"
+                f"{state.queue}: the column {key.name} of the primary key is {shown(key.kind)}, and on this "
+                "database duerow cannot find rows through an index on such a column; the columns of a primary key can "
+                f"be {known} here"
             )
 
 
@@ -172,9 +173,9 @@ class EntityMessages:
         if isinstance(end, RolledBack | Buried | Released | Committed) and not following(end):
             return None
         return NotSupported(
-            f"row {turn.receipt.id} of {self._queue}: the queue state of a table's rows can be done, tried "
-            "again or given up, but a row cannot be moved to a queue, nor push messages when it is settled; push "
-            "them in the handler's own session, within=session"
+            f"row {turn.receipt.id} of {self._queue}: a row of a table can be done, tried again or given up, but "
+            "it cannot be moved to a queue, and settling it cannot push messages; push them in the handler's own "
+            "session, within=session"
         )
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:

@@ -56,11 +56,12 @@ class Migrations:
         where = f"tables {self.tables.prefix}…" + (f" in schema {self.tables.schema}" if self.tables.schema else "")
         if is_beyond(made, len(MIGRATIONS)):
             raise SchemaNewer(
-                f"the {where} are of version {newest}, this duerow knows {len(MIGRATIONS)}: upgrade duerow"
+                f"the {where} are of version {newest}, but this duerow supports {len(MIGRATIONS)}: upgrade duerow"
             )
         if missing:
             raise SchemaOutdated(
-                f"the {where} are of version {newest}, this duerow needs {len(MIGRATIONS)} ({', '.join(missing)}): ",
+                f"the {where} are of version {newest}, but this duerow needs {len(MIGRATIONS)} "
+                f"({', '.join(missing)}): ",
                 *HOW_TO_MIGRATE,
             )
 
@@ -92,7 +93,7 @@ class Migrations:
                 done.append(name)
         except ConfigurationError as error:
             raise ConfigurationError(
-                f"{error}. Hand this to somebody who may change the database:\n\n{self.sql()}"
+                f"{error}. Hand this to someone who may change the database:\n\n{self.sql()}"
             ) from error
         finally:
             unlock = self.dialect.migration_unlock(self.tables.prefix)

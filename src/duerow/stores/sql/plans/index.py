@@ -63,7 +63,7 @@ class IndexPlans(Plans):
                 yield self._ddl(statement)
         except ConfigurationError as error:
             raise ConfigurationError(
-                f"{error}. Hand this to somebody who may change the database:\n\n{self._sql(statements)}"
+                f"{error}. Hand this to someone who may change the database:\n\n{self._sql(statements)}"
             ) from error
 
     def _sql(self, statements: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The past: the history of queues, and the audit of what people did."""
+"""The past: the history of queues, and the audit of what people have done."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _after(text: str) -> Any:
 async def audit(visit: Visit) -> Shown:
     """Show who did what to which messages, when and from where."""
     if not visit.viewer.may("view", "duerow.audit"):
-        raise Forbidden("only operators of all queues may see the audit")
+        raise Forbidden("only operators of all queues may see the audit log")
     chosen = Selection("all", visit.get("where"), None, "", visit.get("after"))
     events: list[Event[Any]] = []
     try:

@@ -106,6 +106,6 @@ class NoPayloadIndexes(PayloadIndexes):
 
     def _no_index(self) -> NotSupported:
         return NotSupported(
-            f"an index of a payload field cannot be on {self.product}: leave indexed= out; conditions are served "
-            "without one"
+            f"{self.product} cannot have an index on a payload field: leave indexed= out; conditions work without an "
+            "index"
         )

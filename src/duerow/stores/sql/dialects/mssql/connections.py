@@ -127,7 +127,7 @@ class SqlServerConnections(BlockingConnections):
     def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
         """Return the object that executes steps on an SQLAlchemy connection, in its transaction."""
         if getattr(connection.connection.dbapi_connection, "autocommit", False) is True:
-            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+            raise no_transaction("the SQLAlchemy connection is in autocommit mode")
         return StepsThrough(connection, self.dialect, texts)
 
 
@@ -138,5 +138,5 @@ class AwaitedSqlServerConnections(AwaitedConnections):
         """Return the object that executes steps on an SQLAlchemy connection that does not commit each statement."""
         own = connection.sync_connection
         if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
-            raise no_transaction("the SQLAlchemy connection commits each statement by itself")
+            raise no_transaction("the SQLAlchemy connection is in autocommit mode")
         return AwaitedStepsThrough(connection, self.dialect, texts, alone)

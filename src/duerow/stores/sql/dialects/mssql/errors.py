@@ -58,7 +58,7 @@ def explained(error: BaseException) -> DuerowError | None:
     state, number = state_of(error), _number(error)
     told = _told(error, state, number)
     if number in CONFLICTS or state == "40001":
-        text = f"SQL Server ended this statement in favour of another one (error {number}){told}"
+        text = f"SQL Server ended this statement in favor of another one (error {number}){told}"
         return Conflict(text, of_row=number in OF_ROW)
     if number == _SKIPS_AT_A_LEVEL:
         return ConfigurationError(
@@ -76,7 +76,7 @@ def explained(error: BaseException) -> DuerowError | None:
         return StoreUnavailable(f"SQL Server is not available ({number or state}){told}")
     if number in _NO_TABLES:
         return SchemaOutdated(
-            f"duerow's tables are not there as this version needs them (error {number}){told}; run migrate"
+            f"duerow's tables are missing or do not match this version (error {number}){told}; run migrate"
         )
     if state.startswith(_REFUSED):
         return ConfigurationError(f"cannot connect to SQL Server ({state}){told}")

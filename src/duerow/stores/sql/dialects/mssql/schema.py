@@ -74,7 +74,7 @@ class TsqlSchema(Schema):
             "DECLARE @granted INT; "
             f"EXEC @granted = sp_getapplock @Resource = N'{prefix}migrate', @LockMode = N'Exclusive', "
             "@LockOwner = N'Transaction', @LockTimeout = 3600000; "
-            "IF @granted < 0 THROW 51222, N'another process migrates for more than an hour', 1;"
+            "IF @granted < 0 THROW 51222, N'another process has been migrating for more than an hour', 1;"
         )
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:

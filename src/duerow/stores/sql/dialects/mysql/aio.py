@@ -46,7 +46,7 @@ class RawSteps(RawInParts):
         self._told_level = True
         try:
             await self._send(READ_COMMITTED, None)
-        except Exception as error:  # this is no part of a step, whose errors are explained elsewhere
+        except Exception as error:  # not part of a step, so its errors are not explained elsewhere
             raise (explained(self.dialect, error) or error) from error
 
     async def _send(self, text: str, values: Any) -> Any:

@@ -36,8 +36,8 @@ _VARIABLES: Final = (
         lambda value: int(value) < LEAST_PACKET,
         "small-packets",
         "error",
-        "the server takes packets of {} bytes, and hangs up on larger batches and payloads",
-        f"SET GLOBAL max_allowed_packet = {LEAST_PACKET}, and connect anew",
+        "the server accepts packets of up to {} bytes, and disconnects clients that send more",
+        f"SET GLOBAL max_allowed_packet = {LEAST_PACKET}, and reconnect",
     ),
     _Variable(
         "transaction_isolation",
@@ -108,7 +108,7 @@ def snapshots(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
         Finding(
             "old-snapshot",
             "warning",
-            f"a transaction has been open for {open_for} s; versions of rows since then are not purged",
+            f"a transaction has been open for {open_for} s; row versions created since then are not purged",
             f"connection {number}",
             f"End it in its program, or KILL {number}",
         )

@@ -165,8 +165,8 @@ class MySqlInstance(Server, Schema):
                     f"ALTER TABLE {table} ENGINE=InnoDB"
                 )
             raise ConfigurationError(
-                f"column {name} of table {table} compares text by {kind}, so that keys that differ could be taken for "
-                f"one: use a binary collation, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
+                f"column {name} of table {table} compares text with {kind}, so different keys could count as equal: "
+                f"use a binary collation, ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4 COLLATE "
                 f"{self.bytewise}"
             )
 
@@ -185,7 +185,7 @@ class MySqlInstance(Server, Schema):
             )
         said = f"(error {code}){_told(error, code)}"
         if code in CONFLICTS:
-            text = f"{self.product} ended this transaction in favour of another one {said}"
+            text = f"{self.product} ended this transaction in favor of another one {said}"
             return Conflict(text, of_row=code in OF_ROW)
         if code == _CLOSED:
             return StoreUnavailable(f"the connection to {self.product} was closed")
@@ -193,7 +193,7 @@ class MySqlInstance(Server, Schema):
             return StoreUnavailable(f"{self.product} is not available {said}")
         if code in _NO_TABLES:
             return SchemaOutdated(
-                f"duerow's tables are not there as this version needs them {said}; run migrate, "
+                f"duerow's tables are missing or do not match this version {said}; run migrate, "
                 "unless within= was given a connection to another database"
             )
         if code == _NO_DATABASE:
@@ -227,7 +227,7 @@ def check_charset(raw: Any) -> None:
     charset = raw.character_set_name()
     if charset != _ALL_TEXT:
         raise ConfigurationError(
-            f"this connection speaks {charset}, which lacks many characters: they would be read, and stored, as "
+            f"this connection uses {charset}, which lacks many characters: they would be read, and stored, as "
             f"question marks; connect with charset={_ALL_TEXT}"
         )
 

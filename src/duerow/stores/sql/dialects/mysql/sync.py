@@ -55,7 +55,7 @@ class RawSteps(RawInParts):
         self._told_level = True
         try:
             self._cursor.execute(READ_COMMITTED)
-        except Exception as error:  # this is no part of a step, whose errors are explained elsewhere
+        except Exception as error:  # not part of a step, so its errors are not explained elsewhere
             raise (explained(self.dialect, error) or error) from error
 
     def rolled_back(self) -> bool:
@@ -78,7 +78,7 @@ class MySQLConnections(BlockingConnections):
         driver = driver_of(raw, self.dialect.callers)
         if driver != "pymysql":
             raise ConfigurationError(
-                f"this engine connects by {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
+                f"this engine connects with {driver}; queues on MySQL and MariaDB need mysql+pymysql://"
             )
         adopt(self, raw)
 

@@ -70,14 +70,14 @@ _SETTINGS: Final = (
         "synchronous_commit",
         "off",
         "warning",
-        "synchronous_commit is off: a crash loses the pushes and settlements of the last moments",
+        "synchronous_commit is off: a crash loses the latest pushes and settlements",
         "Set synchronous_commit = on for duerow's role, or accept that",
     ),
     _Setting(
         "default_transaction_read_only",
         "on",
         "error",
-        "transactions are read-only by default, so that nothing can be pushed or claimed",
+        "transactions are read-only by default, so nothing can be pushed or claimed",
         "Connect to the primary, or set default_transaction_read_only = off for duerow's role",
     ),
     _Setting(
@@ -147,7 +147,7 @@ def autovacuum(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
             todo = f"ALTER TABLE {name} RESET (autovacuum_enabled)"
             found.append(Finding("autovacuum-off", "error", "autovacuum is switched off for a table", name, todo))
         if dead > FEW_DEAD and dead > live:
-            what = f"autovacuum is behind: {dead} dead rows beside {live} live ones slow claims down"
+            what = f"autovacuum is behind: {dead} dead rows among {live} live ones slow down claims"
             todo = (
                 f"VACUUM (ANALYZE) {name} now; look for old transactions, and raise autovacuum_max_workers or "
                 "autovacuum_vacuum_cost_limit"
@@ -261,8 +261,8 @@ def rights(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
         return []
     if "producer" in fine or "consumer" in fine or "operator" in fine:
         what = f"this user has the rights of {', '.join(fine)}, but not of " + ", ".join(sorted(set(ROLES) - set(fine)))
-        return [Finding("rights-partly", "note", what, "rights", "Nothing, if this program does no more than that")]
-    what = f"this user lacks rights, for a producer: {', '.join(lacking['producer'][:6])}"
+        return [Finding("rights-partly", "note", what, "rights", "Nothing to do if this program needs no other rights")]
+    what = f"this user lacks rights that a producer needs: {', '.join(lacking['producer'][:6])}"
     severity: Any = "warning" if fine else "error"
     return [Finding("rights", severity, what, "rights", "Run the output of `duerow sql --roles` as the owner")]
 

@@ -51,12 +51,12 @@ def explained(error: BaseException) -> DuerowError | None:
         return StoreUnavailable(f"the connection to PostgreSQL failed: {error}") if lost else StoreRefused(str(error))
     said = f"(SQLSTATE {state}){_told(error, state)}"
     if state in CONFLICTS:
-        text = f"PostgreSQL ended this transaction in favour of another one {said}"
+        text = f"PostgreSQL ended this transaction in favor of another one {said}"
         return Conflict(text, of_row=state.startswith(OF_ROW))
     if state.startswith("08") or state in UNAVAILABLE:
         return StoreUnavailable(f"PostgreSQL is not available {said}")
     if state in ("42P01", "3F000", "42703"):
-        return SchemaOutdated(f"duerow's tables are not there as this version needs them {said}; run migrate")
+        return SchemaOutdated(f"duerow's tables are missing or do not match this version {said}; run migrate")
     if state == "42501":
         return ConfigurationError(f"this role may not do that {said}")
     if state.startswith("28") or state == "3D000":

@@ -44,7 +44,10 @@ def journal(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
     found: list[Finding] = []
     if str(mode).lower() != "wal":
         what = f"the journal mode is {mode}: a writer blocks all readers, and readers block it"
-        todo = "Connect by URL, or run PRAGMA journal_mode = WAL; if it stays, the file system has no shared memory"
+        todo = (
+            "Connect by URL, or run PRAGMA journal_mode = WAL; if the mode does not change, the file system does not "
+            "support shared memory"
+        )
         found.append(Finding("journal-mode", "error", what, "journal_mode", todo))
     if not synchronous:
         what = "synchronous is OFF: a power failure can destroy the file"
@@ -71,9 +74,7 @@ def files(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
             found.append(Finding("fleeting-files", "warning", what, str(path), "Put it on a disk"))
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and (size := log.stat().st_size) > LARGE_LOG:
-            what = (
-                f"the write-ahead log has {size >> 20} MiB: a transaction that stays open keeps it from being emptied"
-            )
+            what = f"the write-ahead log is {size >> 20} MiB long: a transaction that stays open prevents emptying it"
             todo = "End long reads of other programs; PRAGMA wal_checkpoint(TRUNCATE) empties it"
             found.append(Finding("large-log", "warning", what, str(log), todo))
     return found

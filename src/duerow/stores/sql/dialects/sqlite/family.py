@@ -25,7 +25,9 @@ _SETTINGS: Final = frozenset(("synchronous", "busy_timeout"))
 
 def _check(url: URL) -> None:
     if url.database in (None, "", ":memory:"):
-        raise ConfigurationError("an SQLite database in memory is one connection's own; use a file, or memory://")
+        raise ConfigurationError(
+            "an in-memory SQLite database belongs to a single connection; use a file, or memory://"
+        )
     if "\0" in str(url.database):
         raise ConfigurationError(f"the path of an SQLite database cannot hold U+0000: {shown(url.database)}")
     if "uri" in url.query:
