@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import duerow
 from duerow.cli.application import app
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.testing import torture
 from duerow.testing.torture import tables
 from duerow.testing.torture.environment import Setting
@@ -24,6 +25,7 @@ from duerow.testing.torture.options import Options
 from duerow.testing.torture.report import Report, VersionShare, report_on
 from duerow.testing.torture.run import LEAST, Run
 from duerow.testing.torture.sides import Here
+from duerow.testing.torture.sql import SqlAccess
 from duerow.testing.torture.upgrade import LOG
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.worker_process import AFTER_A_STOP, WorkerProcess
@@ -72,8 +74,10 @@ def tortured(monkeypatch: pytest.MonkeyPatch, report: Report, *arguments: str) -
     """What the command did, and what it called `torture` with."""
     called: list[Any] = []
 
-    def instead(*args: Any, **_: Any) -> Report:
+    def instead(*args: Any, show: Callable[[Report], None] | None = None, **_: Any) -> Report:
         called.extend(args)
+        if show is not None:
+            show(report)
         return report
 
     monkeypatch.setattr(torture, "torture", instead)
@@ -151,6 +155,59 @@ def test_a_script_that_could_not_be_written_is_refused_before_the_run(monkeypatc
     result, called = tortured(monkeypatch, FINE, "--shrink", str(tmp_path / "missing" / "smallest.py"))
     assert result.exit_code == 2
     assert called == []
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs without processes, which break no promise."""
+    monkeypatch.setattr(Run, "kill", lambda *_: None)
+    monkeypatch.setattr(Run, "finish", lambda _: None)
+    monkeypatch.setattr(Run, "report", lambda *_: FINE)
+
+
+@pytest.mark.usefixtures("idle")
+def test_the_report_is_shown_before_the_tables_are_dropped(setting: Setting):
+    shown: list[Report] = []
+
+    def show(report: Report) -> None:
+        assert f"{setting.prefix}ledger" in inspect(create_engine(setting.url)).get_table_names()
+        shown.append(report)
+
+    assert torture.torture(setting.url, Options(7), show=show) == FINE
+    assert shown == [FINE]
+    assert inspect(create_engine(setting.url)).get_table_names() == []
+
+
+@pytest.mark.usefixtures("idle")
+def test_tables_that_a_server_does_not_drop_in_time_are_left_and_named(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+):
+    answer, told = Event(), list[str]()
+    request.addfinalizer(answer.set)
+
+    def show(_: Report) -> None:
+        monkeypatch.setattr(SqlAccess, "drop", lambda _: answer.wait())
+        monkeypatch.setattr(tables, "DROPPING", 0.01)
+
+    assert torture.torture(setting.url, Options(7), tell=told.append, show=show) == FINE
+    assert told == [
+        f"the tables whose names begin with {setting.prefix} were left, drop them by hand: "
+        "the server did not drop the tables within 0 s"
+    ]
+
+
+@pytest.mark.usefixtures("idle")
+def test_an_error_while_tables_are_dropped_does_not_hide_the_report(setting: Setting, monkeypatch: pytest.MonkeyPatch):
+    told = list[str]()
+
+    def refuse(_: SqlAccess) -> None:
+        raise StoreUnavailable("it is down")
+
+    def show(_: Report) -> None:
+        monkeypatch.setattr(SqlAccess, "drop", refuse)
+
+    assert torture.torture(setting.url, Options(7), tell=told.append, show=show) == FINE
+    assert told == [f"the tables whose names begin with {setting.prefix} were left, drop them by hand: it is down"]
 
 
 def test_a_process_that_ended_by_itself_is_not_stopped(setting: Setting):

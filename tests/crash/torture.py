@@ -94,11 +94,13 @@ def run(family: str, asked: argparse.Namespace) -> Report:
             only=tuple(asked.only),
         )
 
-        def repeat(options: Options) -> Report:
-            return torture(url, options, tell=lambda text: print(text, flush=True), context=forking())
+        def tell(text: object) -> None:
+            print(text, flush=True)
 
-        report = repeat(options)
-        print(report, flush=True)
+        def repeat(options: Options, show: Callable[[Report], None] | None = None) -> Report:
+            return torture(url, options, tell=tell, context=forking(), show=show)
+
+        report = repeat(options, tell)
         if report.broken and asked.shrink:
             asked.shrink.write_text(script(shrink(options, report, repeat), options))
     return report

@@ -104,14 +104,10 @@ def torture(
     )
     tell(f"seed {options.seed}", err=True)
 
-    def run(options: Options) -> Report:
-        return torture(url, options, shared, tell=lambda text: tell(text, err=True))
+    def run(options: Options, show: Callable[[Report], None] | None = None) -> Report:
+        return torture(url, options, shared, tell=lambda text: tell(text, err=True), show=show)
 
-    report = run(options)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        tell(report)
+    report = run(options, lambda report: print_json(asdict(report)) if as_json else tell(report))
     if report.broken:
         if shrink is not None:
             _shrink(options, report, run, shrink, shared)

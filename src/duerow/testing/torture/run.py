@@ -68,8 +68,11 @@ def torture(
     tell: Callable[[str], None] = print,
     context: Any = None,
     folder: Path | None = None,
+    show: Callable[[Report], None] | None = None,
 ) -> Report:
     """Torture a database: create separate tables, carry out a run, judge it, and drop the tables.
+
+    If the tables cannot be dropped within 30 seconds, they are left, and `tell` is called with their prefix.
 
     Args:
         url: the database.
@@ -78,6 +81,7 @@ def torture(
         tell: is called with reports of progress.
         context: starts processes; None: the fork server of `multiprocessing`.
         folder: where the processes write their logs and traces; None: a temporary folder.
+        show: is called with the report before the tables are dropped.
 
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
@@ -96,6 +100,7 @@ def torture(
             context or multiprocessing.get_context("forkserver"),
             folder or Path(temporary),
         )
+        dropped = True
         try:
             if options.full_disk and not run.setting.access.is_file:
                 raise ConfigurationError("a full disk is for SQLite: the disk of a server cannot be filled from here")
@@ -108,13 +113,27 @@ def torture(
                 run.kill(tell)
                 run.finish()
                 run.stop()
-                return run.report(time.monotonic() - began)
+                report = run.report(time.monotonic() - began)
+                if show is not None:
+                    show(report)
+                return report
             finally:
                 run.stop()
-                run.setting.access.drop()
+                dropped = _drop(run.setting, tell)
         finally:
             run.close()
-            run.setting.access.close()
+            if dropped:  # otherwise closing could wait for the same server
+                run.setting.access.close()
+
+
+def _drop(setting: Setting, tell: Callable[[str], None]) -> bool:
+    """Drop the tables; return whether this succeeded, because a failure must not hide the report."""
+    try:
+        tables.drop(setting)
+    except Exception as error:
+        tell(f"the tables whose names begin with {setting.prefix} were left, drop them by hand: {error}")
+        return False
+    return True
 
 
 class Run:

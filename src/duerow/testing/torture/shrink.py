@@ -285,8 +285,7 @@ OPTIONS = Options(
 
 if __name__ == "__main__":
     for _ in range(10):
-        report = torture(sys.argv[1], OPTIONS{shared})
-        print(report)
+        report = torture(sys.argv[1], OPTIONS, show=print{shared})
         if report.broken:
             sys.exit(8)
 """

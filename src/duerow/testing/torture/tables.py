@@ -6,16 +6,20 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, Final
 
 import duerow
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.testing.torture.access import PREFIX
 from duerow.testing.torture.environment import WORKED, Setting
 from duerow.testing.torture.evidence import Item, Row, Turn
 from duerow.testing.torture.pipelines import STATIONS
 from duerow.testing.torture.sides import Side
 from duerow.testing.torture.upgrade import knowing
+
+DROPPING: Final = 30.0
+"""Seconds within which the tables of a run must be dropped."""
 
 
 class OtherQueues(ConfigurationError):
@@ -39,7 +43,7 @@ def check_is_free(setting: Setting) -> None:
 
 def create(setting: Setting, first: int | None = None) -> None:
     """Create the tables of a run afresh, with this many migrations; None: with all."""
-    setting.access.drop()
+    drop(setting)
     with knowing(setting.url, first):
         duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
     setting.access.create()
@@ -51,12 +55,38 @@ def create_by(side: Side, setting: Setting, told: Path) -> None:
     Raises:
         ConfigurationError: that version failed to create them.
     """
-    setting.access.drop()
+    drop(setting)
     process = side.start_migrator(setting, None, 0.0, told)
     process.join()
     if process.exitcode:
         raise ConfigurationError(f"{side.name} could not make its tables")
     setting.access.create()
+
+
+def drop(setting: Setting) -> None:
+    """Drop the tables of a run.
+
+    While the transaction of a killed process is still open, the server may wait for it, and not all drivers have a
+    limit for that. So another thread drops the tables, and is left alone if it takes too long.
+
+    Raises:
+        StoreUnavailable: the tables could not be dropped in time.
+    """
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            setting.access.drop()
+        except Exception as error:
+            errors.append(error)
+
+    thread = Thread(target=work, name="duerow-torture-drop", daemon=True)
+    thread.start()
+    thread.join(DROPPING)
+    if thread.is_alive():
+        raise StoreUnavailable(f"the server did not drop the tables within {DROPPING:.0f} s", "unknown")
+    if errors:
+        raise errors[0]
 
 
 class Reader:
