@@ -2,6 +2,8 @@
 
 The exit status is 0 when everything asked for could be measured, 1 otherwise. Whether the bars were reached is in the
 table and in the JSON; with --strict a missed bar is a failure too.
+
+With --peers, duerow is compared with other queues instead; one that is not installed is named as a failure.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ import sys
 import traceback
 from pathlib import Path
 
-from bench import report
+from bench import peers_page, report
 from bench.context import Context
+from bench.peers import POSTGRESQL, SQLITE, present
 from bench.results import Result
-from bench.scenarios import SCENARIOS
+from bench.scenarios import SCENARIOS, peers
 from bench.sizes import SIZES
 
 
@@ -25,11 +28,16 @@ def main() -> int:
     failures: dict[str, str] = {}
     on = report.machine()
     context = Context(SIZES[wanted.size], say=lambda text: print(text, file=sys.stderr, flush=True))
+    scenarios = peers.SCENARIOS if wanted.peers else SCENARIOS
+    if wanted.peers:
+        failures |= present((*POSTGRESQL, *SQLITE))[1]
+        for why in failures.values():
+            context.say(why)
     with context.stack:
-        for name in wanted.only or SCENARIOS:
+        for name in wanted.only or scenarios:
             context.say(f"measuring {name} …")
             try:
-                results += SCENARIOS[name](context)
+                results += scenarios[name](context)
             except Exception:
                 failures[name] = traceback.format_exc()
             except KeyboardInterrupt:
@@ -39,19 +47,25 @@ def main() -> int:
     report.show(results, failures)
     report.write(wanted.json, report.document(results, failures, wanted.size, on, server))
     if wanted.page:
-        report.write(wanted.page, report.page(wanted.page.read_text(), results, wanted.size, on, server))
+        page = peers_page.page if wanted.peers else report.page
+        report.write(wanted.page, page(wanted.page.read_text(), results, wanted.size, on, server))
     missed = [result for result in results if result.passed is False]
     return 1 if failures or (missed and wanted.strict) else 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="+", choices=SCENARIOS, metavar="NAME", help=f"some of {', '.join(SCENARIOS)}")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of {', '.join(SCENARIOS)}")
+    parser.add_argument("--peers", action="store_true", help=f"beside other queues: {', '.join(peers.SCENARIOS)}")
     parser.add_argument("--size", choices=SIZES, default="full", help="smoke only has to run (default: full)")
     parser.add_argument("--json", type=Path, default=Path("bench/results.json"), help="default: bench/results.json")
     parser.add_argument("--page", type=Path, help="put the table into this page of the documentation as well")
     parser.add_argument("--strict", action="store_true", help="a missed bar is a failure")
-    return parser.parse_args()
+    wanted = parser.parse_args()
+    known = peers.SCENARIOS if wanted.peers else SCENARIOS
+    if unknown := set(wanted.only or ()) - set(known):
+        parser.error(f"--only: there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    return wanted
 
 
 if __name__ == "__main__":
