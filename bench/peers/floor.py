@@ -10,7 +10,7 @@ import psycopg
 from bench import ours
 from bench.floor import BATCH, PUSH, PostgresqlFloor, SqliteFloor, open_floor
 from bench.messages import QUEUE
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import BlockingSender, Noted, Payload, Sender
 from bench.processes import Prepared
 

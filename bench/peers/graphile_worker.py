@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.peers import in_node
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import Sender
 from bench.processes import Prepared
 

@@ -10,7 +10,7 @@ from sqlalchemy.pool import Pool
 import duerow
 from bench import ours
 from bench.messages import QUEUE
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import BlockingSender, Payload, Sender
 from bench.processes import Prepared
 from duerow import Draft, Message, Worker

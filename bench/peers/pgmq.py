@@ -16,7 +16,7 @@ from pgmq import PGMQueue, install_pgmq_from_sql
 from pgmq.notify_listener import SyncNotificationListener
 
 from bench.messages import QUEUE, payload
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import BlockingSender, Noted, Sender
 from bench.processes import Prepared
 

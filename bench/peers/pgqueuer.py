@@ -15,7 +15,7 @@ from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
 from bench.messages import QUEUE, payload_text
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
 from bench.processes import Prepared
 

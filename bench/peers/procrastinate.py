@@ -10,7 +10,7 @@ from typing import Any
 from procrastinate import App, PsycopgConnector
 
 from bench.messages import QUEUE, payload
-from bench.peers.counting import count_rows
+from bench.peers.rows_left import count_rows
 from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
 from bench.processes import Prepared
 
