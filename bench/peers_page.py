@@ -15,6 +15,9 @@ from bench.results import Result
 BUSY = 1.0
 """A load before the run above which the page says that the machine had other work."""
 
+SERVER = "server, µs"
+"""The column by which the tables of costs are sorted."""
+
 
 def page(text: str, results: Sequence[Result], size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
     """Return the page with this run between its two marks."""
@@ -45,6 +48,8 @@ def _settings(results: Sequence[Result]) -> str:
 
 def _section(title: str, lines: Sequence[Result]) -> str:
     """Return the table of one scenario."""
+    if lines[0].unit not in ("messages/s", "ms"):
+        return _costs(title, lines)
     slower_is_more = lines[0].unit == "ms"
     worst, column = (max, "ms") if slower_is_more else (min, "messages/s")
     samples = {name: values for line in lines for name, values in line.samples.items()}
@@ -58,3 +63,16 @@ def _section(title: str, lines: Sequence[Result]) -> str:
         rows.append(f"| {name} | {report.number(middle)} | {report.number(worst(samples[name]))} | {shown} |")
     note = next((line.note for line in lines if line.note), "")
     return "\n".join([*rows, *(["", f"{note[:1].upper()}{note[1:]}."] if note else [])]) + "\n"
+
+
+def _costs(title: str, lines: Sequence[Result]) -> str:
+    """Return the table of what a message costs: a row for each contestant, the cheapest for the server first."""
+    columns = list(dict.fromkeys(line.unit for line in lines))
+    costs: dict[str, dict[str, float]] = {}
+    for line in lines:
+        costs.setdefault("duerow", {})[line.unit] = line.value
+        costs.setdefault(str(line.beside), {})[line.unit] = line.beside_value or 0.0
+    rows = [f"### {title[:1].upper()}{title[1:]}", "", f"| | {' | '.join(columns)} |", f"|---{'|---' * len(columns)}|"]
+    for name, cost in sorted(costs.items(), key=lambda one: one[1].get(SERVER, 0.0)):
+        rows.append(f"| {name} | {' | '.join(report.number(cost[column]) for column in columns)} |")
+    return "\n".join(rows) + "\n"

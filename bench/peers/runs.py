@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.cost import with_client_time
 from bench.peers import load
 from bench.processes import Prepared
 
@@ -34,3 +35,20 @@ def push_now_and_then(name: str, url: str, waits: Sequence[float]) -> Prepared[d
 def note_times(name: str, url: str) -> Prepared[dict[int, int]]:
     """Handle until the stop comes; return when each number was handled."""
     return load(name).prepare_worker(url)
+
+
+def push_counted(name: str, url: str, count: int) -> Prepared[tuple[None, float]]:
+    """Push one by one; answer with the client's processor time."""
+    return with_client_time(push(name, url, count))
+
+
+def drain_counted(name: str, url: str, count: int) -> Prepared[tuple[list[int], float]]:
+    """Drain; answer with the numbers and the client's processor time."""
+    return with_client_time(drain(name, url, count))
+
+
+def drain_singly_counted(name: str, url: str, count: int) -> Prepared[tuple[list[int], float]]:
+    """Drain one message after the other; only the floor and duerow can be told to."""
+    from bench import floor_runs, ours  # the other contestants need not wait for them
+
+    return with_client_time({"floor": floor_runs, "duerow": ours}[name].drain_singly(url))

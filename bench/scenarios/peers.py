@@ -14,14 +14,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
-import psycopg
-
 from bench.context import Context, Scenario
-from bench.databases import Server
 from bench.peers import CONTESTANTS, POSTGRESQL, SQLITE, load, present, runs
 from bench.processes import Child, together
 from bench.results import Result, against, percentile
 from bench.rounds import check_ids, interleave
+from bench.scenarios import cost
 from bench.sizes import Size
 
 CALL = 10_000
@@ -38,28 +36,6 @@ class Place(Protocol):
 
     def settle_down(self, url: str) -> None:
         """Let maintenance happen now, so that it does not fall into a measurement."""
-
-
-class Templates:
-    """Databases of one server, copied from one with the schema of each contestant."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._made: set[str] = set()
-
-    def fresh(self, name: str) -> str:
-        """Return the URL of a copy of the contestant's template, which the first call makes."""
-        template, copy = f"peer_{name}_template", f"peer_{name}"
-        if name not in self._made:
-            load(name).set_up(self._server.database(template))
-            self._made.add(name)
-        return self._server.database(copy, template)
-
-    def settle_down(self, url: str) -> None:
-        """Vacuum, analyze and checkpoint."""
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("VACUUM ANALYZE")
-            connection.execute("CHECKPOINT")
 
 
 @dataclass
@@ -84,12 +60,12 @@ class Files:
 
 def push(context: Context) -> list[Result]:
     """One message after the other, each committed before the next."""
-    return _lines("single push, own commit", _pushed(_templates(context), _on_postgresql(), context.size))
+    return _lines("single push, own commit", _pushed(context.templates, _on_postgresql(), context.size))
 
 
 def bulk(context: Context) -> list[Result]:
     """Many messages in calls of 10,000."""
-    place, count = _templates(context), context.size.bulk
+    place, count = context.templates, context.size.drain
 
     def contestant(name: str) -> Callable[[], float]:
         def run() -> float:
@@ -107,13 +83,13 @@ def bulk(context: Context) -> list[Result]:
 
 def drain(context: Context) -> list[Result]:
     """A handler that only notes the number, in one process."""
-    samples = _drained(_templates(context), _on_postgresql(), context.size)
+    samples = _drained(context.templates, _on_postgresql(), context.size)
     return _lines(f"drain of {context.size.drain:,}, one process", samples, _fewer(context.size, POSTGRESQL))
 
 
 def latency(context: Context) -> list[Result]:
     """From the call of push in one process to the handler in another, the queue being empty."""
-    place, size = _templates(context), context.size
+    place, size = context.templates, context.size
     waited: dict[str, list[list[float]]] = {}
 
     def contestant(name: str) -> Callable[[], float]:
@@ -156,11 +132,14 @@ def _require_durability(name: str, place: Files) -> None:
         raise AssertionError(f"{name} has synchronous = {found} where {place.synchronous} is measured")
 
 
-SCENARIOS: dict[str, Scenario] = {"push": push, "bulk": bulk, "drain": drain, "latency": latency, "sqlite": sqlite}
-
-
-def _templates(context: Context) -> Templates:
-    return Templates(context.server)
+SCENARIOS: dict[str, Scenario] = {
+    "push": push,
+    "bulk": bulk,
+    "drain": drain,
+    "latency": latency,
+    "sqlite": sqlite,
+    "cost": cost.of_a_message,
+}
 
 
 def _on_postgresql() -> list[str]:

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from bench import __main__ as program
-from bench import peers, peers_page, report
+from bench import command, peers, peers_page, report
 from bench.messages import payload
 from bench.peers import in_node
 from bench.peers.missing import PeerMissing
@@ -127,10 +126,10 @@ def test_a_peer_from_npm_that_was_not_fetched_is_named_with_what_fetches_it(monk
 
 def test_a_run_without_a_peer_says_so_and_does_not_pass(monkeypatch, tmp_path, capsys):
     samples = {"duerow": [1.0], "floor": [1.0]}
-    monkeypatch.setattr(program, "present", lambda names: ([], {"huey": "huey is not installed"}))
+    monkeypatch.setattr(command, "present", lambda names: ([], {"huey": "huey is not installed"}))
     monkeypatch.setattr(scenarios, "SCENARIOS", {"push": lambda context: [against("push", samples, "floor", None)]})
     monkeypatch.setattr(sys, "argv", ["bench", "--peers", "--size", "smoke", "--json", str(tmp_path / "results.json")])
-    assert program.main() == 1
+    assert command.main() == 1
     said = capsys.readouterr()
     assert "huey is not installed" in said.err
     assert "huey could not be measured" in said.out
