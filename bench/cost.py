@@ -121,5 +121,7 @@ def with_client_time(prepared: Prepared[T]) -> Callable[[], tuple[T, float]]:
 
 
 def _client() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime + sum(_ticks(pid) for pid in children(os.getpid())) / TICK
+    """The processor time of this process and its children, those that ended included, in seconds."""
+    waited_for = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    running = sum(_ticks(pid) for pid in children(os.getpid())) / TICK
+    return running + sum(used.ru_utime + used.ru_stime for used in waited_for)

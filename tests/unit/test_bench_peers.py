@@ -7,11 +7,12 @@ import sys
 import pytest
 
 from bench import command, peers, peers_page, report
+from bench.cost import Counters, with_client_time
 from bench.messages import payload
 from bench.peers import in_node
 from bench.peers.missing import PeerMissing
 from bench.peers.sending import STOP, AwaitedSender, BlockingSender, Noted
-from bench.results import against
+from bench.results import Result, against
 from bench.scenarios import peers as scenarios
 
 MACHINE = {"cores": 2, "memory_gb": 8, "fdatasync_microseconds": 100, "load_before": 0.1}
@@ -141,3 +142,23 @@ def test_what_comes_from_npm_is_locked_by_hash_without_a_word_of_where_it_came_f
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert {name for name, package in packages.items() if "resolved" in package} == set()
     assert {name for name, package in packages.items() if "integrity" not in package} == set()
+
+
+def test_costs_have_one_table_with_a_column_for_each_figure_and_the_cheapest_for_the_server_first():
+    def line(unit, ours, theirs):
+        return Result("cost of a push", unit, ours, "pgmq", theirs)
+
+    text = page([line("bytes of WAL", 500, 400), line("dead rows", 2, 0), line("server, µs", 80, 45)])
+    assert "| | bytes of WAL | dead rows | server, µs |" in text
+    rows = re.findall(r"^\| (?:pgmq|duerow) \|(?: \d+ \|)+$", text, re.MULTILINE)
+    assert rows == ["| pgmq | 400 | 0 | 45 |", "| duerow | 500 | 2 | 80 |"]
+
+
+def test_a_run_whose_cost_is_counted_still_gives_its_answer():
+    result, _ = with_client_time(lambda: [1, 2])()
+    assert result == [1, 2]
+
+
+def test_a_cost_is_what_was_counted_between_two_moments():
+    before, after = Counters(1, 2, 3, 4, 5, 6), Counters(11, 22, 33, 44, 55, 66)
+    assert after.since(before) == Counters(10, 20, 30, 40, 50, 60)
