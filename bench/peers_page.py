@@ -35,7 +35,11 @@ def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) 
         f"psycopg {used['psycopg']}; an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs. "
         + (f"{load}: the machine had other work, so read the ratios." if on["load_before"] > BUSY else f"{load}.")
     )
-    return textwrap.fill(said, 100, break_long_words=False, break_on_hyphens=False)
+    return _wrapped(said)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _settings(results: Sequence[Result]) -> str:
@@ -62,7 +66,7 @@ def _section(title: str, lines: Sequence[Result]) -> str:
         shown = "" if name == "duerow" else f"{ratio:.2f}"
         rows.append(f"| {name} | {report.number(middle)} | {report.number(worst(samples[name]))} | {shown} |")
     note = next((line.note for line in lines if line.note), "")
-    return "\n".join([*rows, *(["", f"{note[:1].upper()}{note[1:]}."] if note else [])]) + "\n"
+    return "\n".join([*rows, *(["", _wrapped(f"{note[:1].upper()}{note[1:]}.")] if note else [])]) + "\n"
 
 
 def _costs(title: str, lines: Sequence[Result]) -> str:
