@@ -76,13 +76,13 @@ def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) 
         f"Measured on {datetime.now(UTC):%d %B %Y} by `{command()}` (size `{size}`): {on['cores']} cores, "
         f"{on['memory_gb']:g} GB, {database}SQLite {used['sqlite']}, Python {used['python']}, "
         f"psycopg {used['psycopg']}, pgqueuer {used['pgqueuer']}, pgmq {used['pgmq']}; "
-        f"an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs, "
+        f"an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs, and "
         f"the load was {on['load_before']:.1f} before the run."
     )
 
 
 def _markdown(results: Sequence[Result]) -> str:
-    lines = ["| what | duerow | compared with, same run | ratio | bar | |", "|---|---|---|---|---|---|"]
+    lines = ["| what | duerow | compared with (same run) | ratio | bar | |", "|---|---|---|---|---|---|"]
     for result in results:
         beside = "" if result.beside_value is None else f"{result.beside}: {number(result.beside_value)}"
         ratio = "" if result.ratio is None else f"{result.ratio:.2f}"

@@ -1,1 +1,1 @@
-"""Whole programs on duerow, to read and to run."""
+"""Complete programs that use duerow, to read and to run."""

@@ -56,13 +56,14 @@ ROWS = (
         "mongodb",
         "MongoDB 6.0 and later",
         "mongodb://host/base",
-        "tested against a server that speaks its protocol, not yet against MongoDB itself",
+        "tested against a server that speaks MongoDB's protocol, not yet against MongoDB itself",
     ),
     Row(
         "mssql",
         "SQL Server 2019 and later",
         "mssql://user@host/base",
-        "its statements are reviewed and parsed; to test it, set `DUEROW_TEST_MSSQL_URL` to your own server",
+        "the SQL has been reviewed and checked with a parser, but never executed; to test it, set "
+        "`DUEROW_TEST_MSSQL_URL` to your own server",
         unless_run="never run",
     ),
     Row("memory", "memory", "memory://", "for tests; its messages are lost when the process ends"),

@@ -78,7 +78,7 @@ PROSE_OF = {
     "aio/stations.py": {
         "in tasks, a worker for each station": "in threads, a worker for each station",
         "made by `Pipeline.aworker`": "made by `Pipeline.worker`",
-        "not an awaited database": "not a blocking database",
+        "the database is not async.": "the database is not blocking.",
         "see `Pipeline.arun`": "see `Pipeline.run`",
     },
     "aio/worker.py": {
@@ -90,15 +90,16 @@ PROSE_OF = {
         "the handler is cancelled.": "the handler is told (`duerow.current()`), and another thread takes its place.",
         "then they are cancelled, and their": "then their",
         """
-    Only handlers run on the loop that awaits `run`. Claims, settlements and leases have a thread with an event loop and
-    connections of its own: a handler that blocks its loop loses no lease and holds up no transaction. (A blocking
-    connection would work too, but not every driver has one, and an engine that the user passes may be async only.)
+    Only handlers run on the loop that awaits `run`. Claims, settlements and leases use a separate thread with its own
+    event loop and connections, so a handler that blocks its loop loses no lease and holds up no transaction. (A
+    blocking connection would work too, but not every driver has one, and an engine that the user passes may be async
+    only.)
 """: "",
         "ConfigurationError: a setting is": "ConfigurationError: the handler is an async function, or a setting is",
         "a second signal, or if this call is cancelled, it": "a second signal it",
-        """Default: those without another handler, if this is awaited in the main task of `asyncio.run`, so not in
-                a task beside a server. True: both, in the main thread.
-""": """Default: if this is the main thread, which they come to.
+        """Default: those without another handler, if this is awaited in the main task of `asyncio.run`, and so not
+                in a task that runs next to a server. True: both, in the main thread.
+""": """Default: only in the main thread, which receives them.
 """,
     },
 }

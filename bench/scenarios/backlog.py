@@ -36,4 +36,4 @@ def delayed(context: Context) -> list[Result]:
     samples = interleave(contestants, size.rounds)
     if len(crowded.waiting()) != len(backlog):
         raise AssertionError("the backlog did not stay as it was")
-    return [against(f"backlog of {size.backlog:,} delayed messages", samples, "empty table", BAR)]
+    return [against(f"drain with a backlog of {size.backlog:,} delayed messages", samples, "empty table", BAR)]

@@ -48,14 +48,14 @@ def own_table(context: Context) -> list[Result]:
     }
     pending = max(100, size.backlog // 100)
     beside = {
-        "none finished": emptied(rows.claim_and_settle, pending),
+        "no finished rows": emptied(rows.claim_and_settle, pending),
         "duerow": emptied(rows.claim_and_settle, pending, size.backlog),
     }
-    title = f"wide rows of a table, claims beside {size.backlog:,} finished ones"
+    title = f"wide rows of a table, claims among {size.backlog:,} finished rows"
     one_by_one = interleave(singly, size.rounds)
     return [
         against(
-            "wide rows of a table, one transaction each",
+            "wide rows of a table, one transaction per row",
             one_by_one,
             "by hand",
             SINGLY_BAR,
@@ -63,7 +63,7 @@ def own_table(context: Context) -> list[Result]:
             note=f"by hand with the ORM, which loads the same object in the same transaction; {KNOWN}",
         ),
         against(
-            "the same, by hand without objects",
+            "the same, compared with hand-written code without objects",
             one_by_one,
             "tuples by hand",
             None,
@@ -86,5 +86,5 @@ def own_table(context: Context) -> list[Result]:
             unit="rows/s",
             note="each row is loaded as an object of its model",
         ),
-        against(title, interleave(beside, size.rounds), "none finished", FINISHED_BAR, unit="rows/s"),
+        against(title, interleave(beside, size.rounds), "no finished rows", FINISHED_BAR, unit="rows/s"),
     ]

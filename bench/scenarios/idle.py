@@ -27,9 +27,15 @@ def worker(context: Context) -> list[Result]:
     _, sqlite_percent = _watch(context.sqlite.url, seconds, lambda: 0)
     note = f"over {seconds:g} s, after {SETTLING_SECONDS} s to settle"
     return [
-        limit("idle worker, statements", "1/s", statements, STATEMENTS_PER_SECOND, note=f"{note}; BEGIN etc. counted"),
-        limit("idle worker, processor", "% of a core", percent, POSTGRESQL_CORE_PERCENT, note=note),
-        limit("SQLite: idle worker, processor", "% of a core", sqlite_percent, SQLITE_CORE_PERCENT, note=note),
+        limit(
+            "idle worker, statements",
+            "per second",
+            statements,
+            STATEMENTS_PER_SECOND,
+            note=f"{note}; BEGIN etc. counted",
+        ),
+        limit("idle worker, CPU", "% of a core", percent, POSTGRESQL_CORE_PERCENT, note=note),
+        limit("SQLite: idle worker, CPU", "% of a core", sqlite_percent, SQLITE_CORE_PERCENT, note=note),
     ]
 
 
@@ -43,9 +49,13 @@ def spark(context: Context) -> list[Result]:
     note = f"over {seconds:g} s, after {settling:g} s to start and settle"
     return [
         limit(
-            "idle Spark run, statements", "1/s", statements, STATEMENTS_PER_SECOND, note=f"{note}; BEGIN etc. counted"
+            "idle Spark run, statements",
+            "per second",
+            statements,
+            STATEMENTS_PER_SECOND,
+            note=f"{note}; BEGIN etc. counted",
         ),
-        limit("idle Spark run, processor", "% of a core", percent, SPARK_CORE_PERCENT, note=f"{note}; Python and Java"),
+        limit("idle Spark run, CPU", "% of a core", percent, SPARK_CORE_PERCENT, note=f"{note}; Python and Java"),
     ]
 
 

@@ -24,8 +24,8 @@ WARM_UP = 5
 def idle(context: Context) -> list[Result]:
     """Single pushes at random moments, 20 to 80 ms apart, to a worker in another process that has nothing to do."""
     return [
-        *_idle("idle worker", context.postgresql, context.size.latency, (IDLE_P50_MS, IDLE_P99_MS)),
-        *_idle("SQLite: idle worker", context.sqlite, context.size.latency, (None, None)),
+        *_idle("push to handler, idle worker", context.postgresql, context.size.latency, (IDLE_P50_MS, IDLE_P99_MS)),
+        *_idle("SQLite: push to handler, idle worker", context.sqlite, context.size.latency, (None, None)),
     ]
 
 
@@ -47,8 +47,8 @@ def _idle(
     samples = {"milliseconds": waited}
     note = f"{count} pushes, from the call of push to the handler"
     return [
-        limit(f"push to handler, {title}, p50", "ms", median(waited), bars[0], samples, note),
-        limit(f"push to handler, {title}, p99", "ms", percentile(waited, 99), bars[1], note=note),
+        limit(f"{title}, p50", "ms", median(waited), bars[0], samples, note),
+        limit(f"{title}, p99", "ms", percentile(waited, 99), bars[1], note=note),
     ]
 
 

@@ -23,8 +23,8 @@ def single(context: Context) -> list[Result]:
     on_sqlite = _side_by_side(context.sqlite, context.size)
     note = f"by turns in one process, blocks of {interleaved.BLOCK}"
     return [
-        against("single push, own commit", on_postgresql, "floor", SINGLE_BAR, note=note),
-        against("SQLite: single push", on_sqlite, "floor", None, note=note),
+        against("pushes with one commit each", on_postgresql, "floor", SINGLE_BAR, note=note),
+        against("SQLite: pushes with one commit each", on_sqlite, "floor", None, note=note),
     ]
 
 

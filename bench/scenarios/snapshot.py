@@ -32,11 +32,11 @@ def held(context: Context) -> list[Result]:
     lasts_to_firsts = [rates[-1] / rates[0] for rates in repetitions]
     every_rate = [rate for rates in repetitions for rate in rates]
     samples = {f"repetition {n}": rates for n, rates in enumerate(repetitions, 1)}
-    title = f"held snapshot, {ROUNDS} rounds of {size.snapshot:,}"
+    title = f"drain with a snapshot held open, {ROUNDS} rounds of {size.snapshot:,}"
     first, last = median(rates[0] for rates in repetitions), median(rates[-1] for rates in repetitions)
     return [
         Result(
-            f"{title}: round 5 to round 1",
+            f"{title}: round 5 compared with round 1",
             "messages/s",
             last,
             "round 1",

@@ -57,7 +57,8 @@ def growth(context: Context) -> list[Result]:
             "among others": _station(context, session, many, others=size.backlog),
         }
         samples = interleave(contestants, size.rounds)
-    named = {"many": f"{many:,} messages", "among others": f"{many:,} beside {size.backlog:,} of other queues"}
+    among_others = f"{many:,} messages, with {size.backlog:,} more in other queues"
+    named = {"many": f"{many:,} messages", "among others": among_others}
     return [
         against(
             f"Spark message station, {what}",
@@ -74,7 +75,8 @@ def latency(context: Context) -> list[Result]:
     """Three stations, one after the other, that run for ever: from push to the end, with and without others waiting."""
     results = []
     with ours.spark_session(CORES) as session:
-        for beside, what in ((0, "three Spark stations"), (BUSY, f"three Spark stations, {BUSY:,} waiting in another")):
+        busy = f"three Spark stations, with {BUSY:,} messages waiting at another"
+        for beside, what in ((0, "three Spark stations"), (BUSY, busy)):
             context.postgresql.clear()
             context.postgresql.settle_down()
             waited = ours.wait_through_stations(context.postgresql.url, session, context.size.steps, beside)

@@ -1,4 +1,4 @@
-"""A shop in FastAPI: orders with an outbox in the same transaction, a worker beside the server, and the dashboard.
+"""A shop in FastAPI: orders whose messages are pushed in the same transaction, a worker in the server, a dashboard.
 
 pip install 'duerow[fastapi,dashboard]'
 uvicorn examples.fastapi_shop.main:app

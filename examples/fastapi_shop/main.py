@@ -32,7 +32,7 @@ class Order(Base):
 
 @mail.handler(concurrency=4)
 async def confirm(message: Message) -> None:
-    """Confirm an order; a real shop would send a mail here."""
+    """Confirm an order; a real shop would also send an email here."""
     async with sessions.begin() as session:
         order = await session.get_one(Order, message.payload["order"])
         order.confirmed = True
@@ -47,11 +47,11 @@ async def tables(app: FastAPI) -> AsyncIterator[None]:
 
 
 app = FastAPI(lifespan=queues.lifespan_with(tables))
-app.mount("/queues", queues.dashboard())  # without authenticate= it answers this machine alone
+app.mount("/queues", queues.dashboard())  # without authenticate=, it answers only requests from this machine
 
 
 async def session() -> AsyncIterator[AsyncSession]:
-    """Give a request a session, which commits if the request succeeds."""
+    """Open a session for a request, and commit it if the request succeeds."""
     async with sessions.begin() as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""A shop in Flask: an application factory, Flask-SQLAlchemy, a worker from Flask's own command line, the dashboard.
+"""A shop in Flask: an application factory, Flask-SQLAlchemy, a worker started with Flask's command, and a dashboard.
 
 pip install 'duerow[flask,dashboard,cli]' flask-sqlalchemy
 flask --app examples.flask_shop.shop queues migrate

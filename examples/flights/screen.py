@@ -1,4 +1,4 @@
-"""What the demo shows in a terminal: progress bars while it works, tables at the end."""
+"""The demo's terminal output: progress bars while it works, and tables at the end."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from examples.flights.totals import Totals
 from examples.flights.work import waiting
 
 GLANCE: Final = 0.5
-"""Seconds between two looks at the queue of text messages."""
+"""Seconds between two counts of the text messages that are still waiting."""
 
 
 class Bars:
     """Progress bars for the flights and the text messages; a `Watcher`.
 
     Args:
-        console: where to show them.
-        database: where to look how many text messages are still to be sent.
-        flights: how many flights there should be.
-        recorded: how many flights are through the pipeline already.
-        alerts: how many text messages have been pushed already.
+        console: the console that shows the bars.
+        database: the database in which to count the text messages that have not been sent yet.
+        flights: how many flights to handle.
+        recorded: how many flights are already through the pipeline.
+        alerts: how many text messages have already been pushed.
     """
 
     def __init__(self, console: Console, database: Database, flights: int, recorded: int, alerts: int) -> None:
@@ -37,21 +37,21 @@ class Bars:
         self._progress = Progress(SpinnerColumn(finished_text="✓"), *columns, console=console)
         self._pushed = self._progress.add_task("flights pushed", total=flights)
         self._recorded = self._progress.add_task("flights through the pipeline", total=flights, completed=recorded)
-        self._sent = self._progress.add_task("text messages sent or given up", total=alerts or None)
+        self._sent = self._progress.add_task("text messages sent or failed", total=alerts or None)
         self._alerts = alerts
         self._ended = threading.Event()
         self._looking = threading.Thread(target=self._look, name="duerow-demo-bars", daemon=True)
 
     def begins(self, what: str) -> None:
-        """Say what begins."""
+        """Print the name of the step that begins."""
         self._progress.console.print(f"[dim]{what} …[/dim]")
 
     def pushed(self, flights: int) -> None:
-        """Move the first bar."""
+        """Advance the first bar."""
         self._progress.update(self._pushed, completed=flights)
 
     def recorded(self, flights: int, alerts: int) -> None:
-        """Move the second bar, and let the third one grow."""
+        """Advance the second bar, and raise the total of the third."""
         self._alerts += alerts
         self._progress.advance(self._recorded, flights)
 

@@ -1,11 +1,11 @@
-"""The pipeline: what happens to a flight, station by station; each is a function of one message.
+"""The pipeline, station by station. The function of each station handles one flight at a time.
 
     demo.parse → demo.route ─ departed ──→ demo.enrich → demo.watch ─ on time ──→ demo.landed
                       ├─ malformed ─→ demo.malformed          └─ long delay ─→ demo.alert → demo.alerts
                       └─ cancelled ─────────────────────────────────────────────↑
 
-Each station adds to the payload when the message came to it, when it was taken, and at which attempt. So a flight
-carries its whole way, and what is counted at the end is counted from the flights themselves.
+Each station adds to the payload when the message arrived, when it was taken, and the number of the attempt. So each
+flight carries a record of its whole path, and the totals at the end are counted from the flights themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duerow.retry import fixed, limited
 from examples.flights import flights
 
 LONG_DELAY: Final = 60
-"""Minutes after which an arrival is so late that somebody should be told."""
+"""From this many minutes on, a late arrival is announced with a text message."""
 
 PARSE, ROUTE, ENRICH, WATCH, ALERT = "demo.parse", "demo.route", "demo.enrich", "demo.watch", "demo.alert"
 LANDED, MALFORMED, ALERTS = "demo.landed", "demo.malformed", "demo.alerts"
@@ -31,14 +31,14 @@ STATIONS: Final = (PARSE, ROUTE, ENRICH, WATCH, ALERT)
 OUTPUTS: Final = (LANDED, MALFORMED, ALERTS)
 
 TRIES: Final = 20
-"""Attempts in all at a station; those of a process that was killed count as well."""
+"""The maximum number of attempts at a station, including those of processes that were killed."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Flight(msgspec.Struct):
-    """A line of the file, with what each field may be. Times are local, as hour times 100 plus minute."""
+    """A line of the file, with each field's valid values. Times are local, written as hour times 100 plus minute."""
 
     year: int
     month: Annotated[int, msgspec.Meta(ge=1, le=12)]
@@ -62,7 +62,7 @@ class Flight(msgspec.Struct):
 
 
 def pipeline(lease: timedelta) -> Pipeline:
-    """Return the pipeline; what a killed process had taken is due again when its lease has ended."""
+    """Return the pipeline. Messages that a killed process had taken are due again when their leases end."""
     terms: dict[str, Any] = {"lease": lease, "retry": limited(TRIES, fixed(timedelta(seconds=1)))}
     stations = [
         Relay(PARSE, parse, to=ROUTE, **terms),
@@ -75,36 +75,37 @@ def pipeline(lease: timedelta) -> Pipeline:
 
 
 def parse(message: Message) -> dict[str, Any]:
-    """Turn a line of text into a flight, or say what is wrong with it."""
+    """Turn a line of text into a flight, or describe what is wrong with the line."""
     text = message.payload["text"]
     fields = [None if field == flights.MISSING else field for field in text.split(",")]
     try:
         flight = msgspec.convert(dict(zip(Flight.__struct_fields__, fields, strict=True)), Flight, strict=False)
         _check(flight)
-    except ValueError as error:  # msgspec's ValidationError is one
+    except ValueError as error:  # including msgspec's ValidationError
         return _onwards(message, text=text, problem=str(error))
     return _onwards(message, text=None, flight=msgspec.to_builtins(flight))
 
 
 def route(message: Message) -> tuple[str, dict[str, Any]]:
-    """Tell apart what departed, what was cancelled, and what makes no sense."""
+    """Separate flights that departed, flights that were cancelled, and malformed lines."""
     if "problem" in message.payload:
         return "malformed", _onwards(message)
     return "cancelled" if message.payload["flight"]["dep_time"] is None else "departed", _onwards(message)
 
 
 class Enrich:
-    """Adds the weather of the hour and the plane.
+    """Adds the plane and the hour's weather to a flight.
 
-    It holds both tables. Spark sends a function with all that it holds to its executors, and one of more than a
-    megabyte, as this is, as a broadcast: once to each of them, however many tasks use it.
+    An instance holds both tables. Spark sends a function to its executors together with all the data that it holds. If
+    the two take more than a megabyte, as they do here, Spark broadcasts them: each executor gets them only once,
+    however many tasks use them.
     """
 
     def __init__(self) -> None:
         self.weather, self.planes = flights.weather(), flights.planes()
 
     def __call__(self, message: Message) -> dict[str, Any]:
-        """Return the payload with what is known; None for an hour or a plane that is in no table."""
+        """Return the payload with the weather and the plane, each only if the tables have it."""
         flight = message.payload["flight"]
         weather = self.weather.get((flight["origin"], flight["time_hour"]))
         plane = self.planes.get(flight["tailnum"])
@@ -112,13 +113,13 @@ class Enrich:
 
 
 def watch(message: Message) -> tuple[str, dict[str, Any]]:
-    """Send long delays to where somebody is told."""
+    """Send flights with long delays to the station that writes text messages."""
     late = message.payload["flight"]["arr_delay"] >= LONG_DELAY
     return "long delay" if late else "on time", _onwards(message)
 
 
 def alert(message: Message) -> dict[str, Any]:
-    """Write the text message: to whom, and what."""
+    """Write the text message: its recipient and its text."""
     flight = message.payload["flight"]
     name = f"{flight['carrier']} {flight['flight']} from {flight['origin']} to {flight['dest']}"
     when = f"{flight['day']}.{flight['month']}., {flight['hour']:02}:{flight['minute']:02}"
@@ -127,12 +128,12 @@ def alert(message: Message) -> dict[str, Any]:
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a moment as microseconds since 1970."""
+    """Return a time as microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def visit(message: Message) -> dict[str, Any]:
-    """Return when a message came into its queue and when it was taken from it, in microseconds, at which attempt."""
+    """Return when a message entered its queue and when it was taken, in microseconds, and the number of the attempt."""
     taken = message.last_attempt_at or message.first_due_at
     return {
         "queue": message.queue,
@@ -143,21 +144,21 @@ def visit(message: Message) -> dict[str, Any]:
 
 
 def _onwards(message: Message, **more: Any) -> dict[str, Any]:
-    """Return the payload with more in it, without what is None, and with this visit added to its way."""
+    """Return the payload with `more` fields and with this visit added, and without fields that are None."""
     payload = {**message.payload, **more, "visits": [*message.payload.get("visits", ()), visit(message)]}
     return {name: value for name, value in payload.items() if value is not None}
 
 
 def _check(flight: Flight) -> None:
-    """Raise ValueError for a flight whose fields are right one by one, but not together."""
+    """Raise ValueError if the fields are valid individually but contradict each other."""
     if flight.dep_time is None:
         return
     if flight.arr_time is None:
         raise ValueError("departed, but no arrival is recorded")
     if flight.arr_delay is None or flight.air_time is None:
-        raise ValueError("arrived, but not how late or after how long in the air")
+        raise ValueError("arrived, but the delay or the time in the air is missing")
     if _minutes(flight.dep_time) - _minutes(flight.sched_dep_time) - (flight.dep_delay or 0) not in _DAYS:
-        raise ValueError("the delay at departure is not the difference of its times")
+        raise ValueError("the delay at departure does not match the departure times")
 
 
 def _minutes(time: int) -> int:
@@ -165,11 +166,11 @@ def _minutes(time: int) -> int:
 
 
 _DAYS: Final = tuple(days * 24 * 60 for days in (-2, -1, 0, 1))
-"""By how many minutes two times of day can differ more than the delay says, for days that passed between them."""
+"""By how many minutes the difference of two times of day can deviate from the delay, if they are on different days."""
 
 
 def _number(flight: Mapping[str, Any]) -> str:
-    """Return whom to tell: one of a hundred numbers that are kept free for stories."""
+    """Return the recipient: one of a hundred phone numbers that are reserved for fiction."""
     return f"+1 212 555 01{flight['flight'] % 100:02}"
 
 

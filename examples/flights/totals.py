@@ -1,4 +1,4 @@
-"""What came of it all, counted from the database: ids, not rows, and sets of them where one must be another."""
+"""The totals, counted from the database. They count ids instead of rows, and the checks compare sets of ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE: Final = 1_000
 
 
 class QueueTotals(msgspec.Struct, frozen=True):
-    """How many messages came into a queue, left it, were handed out more than once, and were given up."""
+    """How many messages entered a queue, left it, were handed out more than once, and died."""
 
     queue: str
     entered: int
@@ -31,7 +31,7 @@ class QueueTotals(msgspec.Struct, frozen=True):
 
 
 class AirlineTotals(msgspec.Struct, frozen=True):
-    """The flights of an airline: how many, how many arrived long after their time, minutes late on average."""
+    """An airline's flights: how many there were, how many were cancelled or late, and the mean delay in minutes."""
 
     airline: str
     name: str
@@ -42,7 +42,7 @@ class AirlineTotals(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """Something that must hold, and whether it does."""
+    """A condition that must hold, and whether it does."""
 
     promise: str
     holds: bool
@@ -50,12 +50,13 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Everything that is counted.
+    """All the totals.
 
     Attributes:
-        flights: pushed over all runs.
-        outcomes: how many of them landed, were late, cancelled, malformed.
-        alerts: text messages pushed; `sent` were accepted by the gateway, `given_up` never were.
+        flights: how many flights have been pushed in all runs together.
+        outcomes: how many flights landed, were late, were cancelled, or had malformed records.
+        alerts: how many text messages have been pushed. The gateway accepted `sent` of them, and never accepted the
+            `given_up` others.
         exact: whether all checks hold.
     """
 
@@ -105,17 +106,17 @@ class _Count:
         )
 
     def checks(self) -> Iterator[Check]:
-        """Compare sets of ids that must be the same."""
+        """Compare sets of ids that must be equal."""
         rows = self.connection.scalars(select(func.count()).select_from(FLIGHT)).one()
         buried = [message for queue in (*stations.STATIONS, *stations.OUTPUTS) for message in self.dead[queue]]
         lines = [*self.recorded.values(), *(message.payload["line"] for message in buried)]
         expected = {flights.spread(place) for place in range(self.pushed)}
         yield Check(
-            "every flight that was pushed reached one end, once",
+            "every flight that was pushed reached exactly one output",
             len(lines) == len(expected) == rows + len(buried) and set(lines) == expected,
             f"{len(set(lines)):,} different flights of {len(expected):,}, in {len(lines):,} messages",
         )
-        yield Check("no message is left on its way", self.left == 0, f"{self.left:,} messages are")
+        yield Check("no message is left in a queue on the way", self.left == 0, f"{self.left:,} messages are left")
         concerned = self.outcomes["late"] | self.outcomes["cancelled"]
         yield Check(
             "every long delay and every cancellation became one text message",
@@ -124,15 +125,15 @@ class _Count:
         )
         ends = self.accepted.keys() | self.given_up
         yield Check(
-            "every text message was sent or given up",
+            "every text message was sent or failed for good",
             ends == self.alerts.keys(),
-            f"{len(self.accepted):,} sent and {len(self.given_up):,} given up of {len(self.alerts):,}",
+            f"{len(self.accepted):,} sent and {len(self.given_up):,} failed of {len(self.alerts):,}",
         )
         twice = sum(1 for times in self.accepted.values() if times > 1)
-        yield Check("no text message was sent twice", twice == 0, f"{twice:,} were")
+        yield Check("no text message was sent twice", twice == 0, f"{twice:,} were sent twice")
 
     def queues(self) -> Iterator[QueueTotals]:
-        """Count who passed the queues of the pipeline: by the way that each flight carries, dead ones included."""
+        """Count the flights that passed through each queue, from the paths that they carry; dead flights included."""
         passed = select(
             VISIT.c.queue,
             func.count(VISIT.c.message_id.distinct()),
@@ -153,13 +154,13 @@ class _Count:
             yield QueueTotals(queue, left[queue] + dead, left[queue], retried[queue], dead)
 
     def sms(self) -> QueueTotals:
-        """Count who passed the queue of text messages."""
+        """Count the messages that passed through the queue of text messages."""
         again = set(self.connection.scalars(select(CALL.c.sms_id).where(CALL.c.attempt > 1)))
         again |= {message.id for message in self.dead[sender.QUEUE] if message.attempts > 1}
         return QueueTotals(sender.QUEUE, len(self.alerts), len(self.accepted), len(again), len(self.given_up))
 
     def airlines(self) -> Iterator[AirlineTotals]:
-        """Count each airline's flights, the one with the most first."""
+        """Count each airline's flights, starting with the airline that has the most."""
         ids = FLIGHT.c.message_id.distinct()
         grouped = (
             select(

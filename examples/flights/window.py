@@ -1,4 +1,4 @@
-"""The dashboard over the demo's own queues and pipeline, while it runs."""
+"""The dashboard for the demo's queues and pipeline, while the demo runs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def window(url: str) -> Iterator[str]:
-    """Serve the dashboard from a thread, for this machine alone; yield its address.
+    """Serve the dashboard from a thread, only to this machine; yield its address.
 
     Raises:
-        ImportError: what the dashboard is made of is not installed.
+        ImportError: a package that the dashboard needs is not installed.
     """
     import uvicorn
 

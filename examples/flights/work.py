@@ -1,6 +1,6 @@
-"""Everything at once: flights are pushed, the pipeline runs, its ends are recorded, text messages are sent.
+"""Runs all parts together: they push flights, run the pipeline, record its outputs, and send text messages.
 
-Each part goes on where the database says that it was. So this can end at any moment, in any way, and be begun again.
+The database records how far each part has come. So the demo can stop at any time, in any way, and be started again.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from examples.flights import producer, sender, stations
 from examples.flights.recorder import Recorder
 
 LEASE: Final = timedelta(seconds=15)
-"""How long a restarted demo waits for what a killed one had taken: far longer than a chunk takes."""
+"""How long a restarted demo waits for the messages that a killed run had taken; far longer than a chunk takes."""
 
 
 class Watcher(Protocol):
-    """Is told how far the demo has come."""
+    """Receives reports on the demo's progress."""
 
     def pushed(self, flights: int) -> None:
-        """So many flights have been pushed over all runs."""
+        """Report the number of flights that have been pushed in all runs together."""
         ...
 
     def recorded(self, flights: int, alerts: int) -> None:
-        """So many more flights are through the pipeline, and so many more text messages are to be sent."""
+        """Report how many more flights have come through the pipeline, and how many more text messages were pushed."""
         ...
 
     def begins(self, what: str) -> None:
-        """Something begins that may take a while."""
+        """Report the beginning of a step that may take a while."""
         ...
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to do.
+    """The settings of a run.
 
     Attributes:
         url: the database.
-        flights: how many flights there should be over all runs.
-        lease: how long a station or the sender may have a message before somebody else may.
-        spark: whether the pipeline runs on Spark; else in threads of this process.
+        flights: how many flights to handle in all runs together.
+        lease: how long a lease lasts at the stations and in the sender.
+        spark: whether to run the pipeline on Spark; otherwise it runs in threads of this process.
     """
 
     url: str
@@ -57,7 +57,7 @@ class Job:
 
 
 def work(job: Job, database: Database, engine: Engine, watcher: Watcher) -> None:
-    """Do what is left to do; return when nothing is."""
+    """Do all the work that is left, and return when it is done."""
     watcher.begins("Pushing flights")
     producer.push(database, engine, job.flights, watcher.pushed)
     recorder = Recorder(database, engine, watcher.recorded)
@@ -69,18 +69,18 @@ def work(job: Job, database: Database, engine: Engine, watcher: Watcher) -> None
 
 
 def is_under_way(database: Database, queues: Iterable[str]) -> bool:
-    """Return whether a message of these queues is still to be handled."""
+    """Return whether any message in these queues has not been handled yet."""
     return any(waiting(database, queue) for queue in queues)
 
 
 def waiting(database: Database, queue: str) -> int:
-    """Return how many messages of a queue are still to be handled."""
+    """Return how many messages in a queue have not been handled yet."""
     counts = database.queue(queue).count(by="status")
     return counts["new"] + counts["error"]
 
 
 class _Helpers:
-    """The recorder and the sender, each in a thread beside the pipeline."""
+    """The recorder and the sender, each in its own thread while the pipeline runs."""
 
     def __init__(self, recorder: Recorder, worker: Worker) -> None:
         self._recorder, self._worker = recorder, worker
@@ -92,7 +92,7 @@ class _Helpers:
         return self
 
     def finish(self) -> None:
-        """Wait until everything that the pipeline gave has been recorded and sent."""
+        """Wait until all output of the pipeline has been recorded and all text messages have been sent."""
         self._recorder.finish()
         self._recording.result()
         self._worker.stop()
@@ -112,19 +112,19 @@ def _run_pipeline(job: Job, database: Database, watcher: Watcher) -> None:
     pipeline = stations.pipeline(job.lease)
     if not job.spark:
         watcher.begins("Running the pipeline in threads")
-        pipeline.run(database, until="empty", signals=False)  # the command handles them, and says where it goes on
+        pipeline.run(database, until="empty", signals=False)  # the command handles them instead
         return
     from duerow import spark
 
     watcher.begins("Starting Spark")
-    # In a thread, which Ctrl-C does not interrupt: half started, Java would stay behind when we are gone.
+    # In a thread, which Ctrl-C does not interrupt: otherwise a half-started Java process could outlive this one.
     with ThreadPoolExecutor(1) as threads:
         session = threads.submit(spark.session, app="duerow demo").result()
     try:
         watcher.begins("Running the pipeline on Spark")
         spark.run(pipeline, job.url, spark=session, until="empty")
     except BaseException:
-        with suppress(Exception):  # Spark may be gone already: what is raised is why
+        with suppress(Exception):  # Spark may already be gone; the original error says why
             session.stop()
         raise
     session.stop()

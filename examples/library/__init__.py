@@ -1,6 +1,6 @@
-"""An example: Python's own standard library goes through a pipeline on Spark, and a report says what is in it.
+"""An example: the modules of Python's standard library go through a pipeline on Spark, and a report describes them.
 
-Read it in this order: `modules` (the data), `payloads` (what travels), `measures` (what is found out of a function),
-`stations` (the pipeline), `findings` (what has come of it), `plain_loop` (the same without queues), `report`,
+Read the modules in this order: `modules` (the data), `payloads` (the messages), `measures` (how functions are
+measured), `stations` (the pipeline), `findings` (the results), `plain_loop` (the same without queues), `report`,
 `command`.
 """

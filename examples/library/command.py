@@ -22,31 +22,33 @@ from examples.library.payloads import Module
 from examples.library.stations import MODULE, pipeline
 
 FAILED, NOT_THE_SAME = 1, 3
-"""Exit codes besides 0 (done, and the same as by a plain loop) and 2 (the command was not understood)."""
+"""Exit codes besides 0 (done, with the same findings as a plain loop) and 2 (incorrect usage)."""
 
 DEFAULT: Final = "sqlite:///build/library.db"
 
 ASIDE: Final = Console(stderr=True)
-"""Where everything goes but the report."""
+"""Everything except the report goes here."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command(cls=SingleCommand)
 def library(
-    db: Annotated[str, typer.Option(metavar="URL", help="The database; tables are created in it.")] = DEFAULT,
-    only: Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="This package alone; repeatable.")] = None,
+    db: Annotated[str, typer.Option(metavar="URL", help="The database; the example creates its tables.")] = DEFAULT,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="PACKAGE", help="Use only this package or module; repeatable.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Send the modules of Python's standard library through a pipeline on Spark, and report what is in them.
 
-    It can be killed and started again: it goes on where it was. Once all is done it only reports.
+    You can kill it at any time; when started again, it continues where it stopped. Once it is done, it only reports.
 
-    Exit codes: 0 done and the same as by a plain loop, 1 an error, 2 wrong usage, 3 not the same.
+    Exit codes: 0 the findings are the same as those of a plain loop, 1 an error, 2 incorrect usage, 3 they differ.
     """
     names = modules.names(tuple(only or ()))
     if not names:
-        raise typer.BadParameter(f"the library of this Python has no {', '.join(only or ())}", param_hint="--only")
+        raise typer.BadParameter(f"this Python's library has no {' or '.join(only or ())}", param_hint="--only")
     try:
         found = run(db, names)
     except (DuerowError, OSError, ValueError) as error:
@@ -59,18 +61,19 @@ def library(
         report.show(Console(), found)
     if found != plain_loop.find(names):
         ASIDE.print(
-            "[red]A plain loop finds something else.[/red] Was the database made by another Python, or for others?"
+            "[red]A plain loop has different findings.[/red] Was this database filled by another version of Python, or "
+            "with other modules?"
         )
         raise typer.Exit(NOT_THE_SAME)
-    ASIDE.print("A plain loop without queues and Spark finds exactly the same.")
+    ASIDE.print("A plain loop, without queues or Spark, has exactly the same findings.")
 
 
 def run(url: str, names: list[str]) -> Findings:
-    """Send modules through the pipeline, those that were sent before excepted; return what has come of all."""
+    """Send the modules that have not been sent yet through the pipeline; return the findings about all modules."""
     _make_room(url)
     whole = pipeline()
     with duerow.connect(url, migrate=True) as database:
-        # A module's name is its key, and keys are remembered: a second run pushes only what the first one did not.
+        # Each module's key is its name, and keys are remembered. So a second run pushes only modules that are new.
         drafts = [Draft(Module(name), key=name) for name in names]
         pushed = whole.station(MODULE).queue(database).push_many(drafts)
         ASIDE.print(
@@ -78,7 +81,7 @@ def run(url: str, names: list[str]) -> Findings:
         )
         began = time.monotonic()
         spark.run(whole, url, spark.session(app="library"), until="empty")
-        ASIDE.print(f"Through the pipeline after {time.monotonic() - began:.0f} s; counting …")
+        ASIDE.print(f"The pipeline finished after {time.monotonic() - began:.0f} s; counting …")
         return findings.read(database)
 
 

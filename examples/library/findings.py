@@ -1,4 +1,4 @@
-"""What has come of it: read from the outputs of the pipeline, and the same whoever found it."""
+"""The findings, in a form that does not depend on whether the pipeline or the plain loop produced them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PAGE: Final = 1_000
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is known in the end.
+    """The findings about all modules.
 
     Attributes:
-        entries: of the modules, by name.
-        alike: the places of functions of one shape, by the shape.
-        nodes: how many nodes the functions of a shape have.
+        entries: the entries of the modules, by name.
+        alike: the places of the functions that have the same shape, by shape.
+        nodes: how many nodes the functions of each shape have.
     """
 
     entries: dict[str, Entry]
@@ -30,22 +30,22 @@ class Findings:
 
     @property
     def copied(self) -> list[list[Place]]:
-        """Functions that are alike in more than one module, those with the most nodes in all copies first."""
+        """Groups of functions of one shape in more than one module, sorted by the nodes in all copies, most first."""
         groups = [shape for shape, places in self.alike.items() if len({place.module for place in places}) > 1]
         groups.sort(key=lambda shape: (-self.nodes[shape] * len(self.alike[shape]), shape))
         return [self.alike[shape] for shape in groups]
 
 
 def gather(entries: Iterable[Entry], groups: Iterable[Group]) -> Findings:
-    """Return the findings, whatever batches the groups come from.
+    """Return the findings; groups of one shape may come from several batches.
 
     Raises:
-        ValueError: something is there twice, which must not be.
+        ValueError: a module or a function occurs twice, which must never happen.
     """
     by_name: dict[str, Entry] = {}
     for entry in entries:
         if entry.summary.module in by_name:
-            raise ValueError(f"{entry.summary.module} is there twice")
+            raise ValueError(f"{entry.summary.module} occurs twice")
         by_name[entry.summary.module] = entry
     places: defaultdict[str, list[Place]] = defaultdict(list)
     nodes: dict[str, int] = {}
@@ -55,12 +55,12 @@ def gather(entries: Iterable[Entry], groups: Iterable[Group]) -> Findings:
     alike = {shape: sorted(places[shape], key=_in_order) for shape in sorted(places)}
     for found in alike.values():
         if len(set(found)) < len(found):
-            raise ValueError(f"a function is there twice among {found}")
+            raise ValueError(f"a function occurs twice in {found}")
     return Findings(dict(sorted(by_name.items())), alike, nodes)
 
 
 def read(database: Database) -> Findings:
-    """Read the outputs of the pipeline, which stay where they are."""
+    """Read the findings from the outputs of the pipeline, without removing the messages."""
     return gather(_payloads(database, ENTRIES, Entry), _payloads(database, GROUPS, Group))
 
 

@@ -1,4 +1,4 @@
-"""What can be found out of the text of a function. No queue here."""
+"""Measures functions by their source text. This module does not use queues."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ BRANCHING: Final = (
 
 
 def pieces(module: str) -> list[Piece]:
-    """Return the pieces of a module: itself, then its functions and the methods of its classes.
+    """Return the pieces of a module: the module itself, then its functions and the methods of its classes.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: the module is not valid Python.
     """
     text = modules.read(module)
     lines = text.split("\n")
@@ -39,7 +39,7 @@ def pieces(module: str) -> list[Piece]:
 
 
 def measure(piece: Piece) -> Measured:
-    """Count what can be counted in a piece; a module by itself has nothing to be counted."""
+    """Measure a piece; for the piece that stands for the module itself, there is nothing to measure."""
     if not piece.name:
         return Measured(piece.module, "", piece.lines, piece.of, 0, False, False)
     function = _parsed(piece)
@@ -55,7 +55,7 @@ def measure(piece: Piece) -> Measured:
 
 
 def shape(piece: Piece) -> Shape:
-    """Return what is left of a function when its names are taken away."""
+    """Return the shape of a function: its syntax tree without the names."""
     function = Nameless().visit(_parsed(piece))
     text = ast.dump(function, annotate_fields=False)
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -63,7 +63,7 @@ def shape(piece: Piece) -> Shape:
 
 
 def summary(parts: Sequence[Measured]) -> Summary:
-    """Add up the pieces of a module, in whatever order they come."""
+    """Add up the pieces of a module, in any order."""
     [whole] = [part for part in parts if not part.name]
     functions = [part for part in parts if part.name]
     longest = max(functions, key=lambda part: (part.branches, part.name), default=whole)
@@ -80,26 +80,26 @@ def summary(parts: Sequence[Measured]) -> Summary:
 
 
 class Nameless(ast.NodeTransformer):
-    """Numbers the names of a function in the order in which they come; takes away docstrings, types and decorators."""
+    """Replaces the names in a function with numbers, by first use; removes docstrings, types and decorators."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function, also one inside of another."""
+        """Handle a function, which may be nested in another one."""
         return self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """An async one."""
+        """Handle an async function."""
         return self._function(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A variable, wherever it comes from."""
+        """Handle a variable of any scope."""
         node.id = self._number(node.id)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        """An argument."""
+        """Handle a parameter."""
         node.arg, node.annotation = self._number(node.arg), None
         return node
 
@@ -114,7 +114,7 @@ class Nameless(ast.NodeTransformer):
 
 
 def _functions(node: ast.Module | ast.ClassDef, of: str) -> Iterator[tuple[str, Function]]:
-    """The functions of a module or a class with their names, those that stand under an `if` or a `try` among them."""
+    """Yield the functions of a module or class with their names, including those under an `if` or a `try`."""
     coming: list[ast.AST] = [*reversed(node.body)]
     while coming:
         one = coming.pop()
@@ -132,13 +132,13 @@ def _piece(module: str, name: str, function: Function, of: int, lines: Sequence[
 
 
 def _parsed(piece: Piece) -> Function:
-    """Return the function of a piece, whose text may be indented."""
+    """Parse the function of a piece; its text may be indented."""
     inside = ast.parse(f"if 1:\n{piece.source}" if piece.source[:1].isspace() else piece.source)
     return next(node for node in ast.walk(inside) if isinstance(node, Function))
 
 
 def _parting(node: ast.AST) -> int:
-    """Return how many more ways there are because of a node."""
+    """Return how many paths a node adds to its function."""
     return len(node.values) - 1 if isinstance(node, ast.BoolOp) else int(isinstance(node, BRANCHING))
 
 

@@ -1,6 +1,6 @@
-"""The modules of Python's standard library, which every Python has on disk: what hundreds of people wrote in 30 years.
+"""The modules of Python's standard library, which comes with Python: the work of hundreds of people over 30 years.
 
-Its tests are left out, and what is compiled.
+Tests and compiled modules are left out.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from typing import Final
 LEFT_OUT: Final = frozenset(
     {"site-packages", "dist-packages", "lib-dynload", "test", "tests", "idle_test", "__pycache__"}
 )
-"""Folders that are no part of the library, or its tests."""
+"""Folders that are not part of the library, and folders with its tests."""
 
 
 @cache
 def files() -> dict[str, Path]:
-    """Return the file of each module by the module's name, in the order of the names."""
+    """Return each module's file by the module's name, sorted by name."""
     root = Path(sysconfig.get_path("stdlib"))
     return dict(sorted((_name(path.relative_to(root)), path) for path in _python(root)))
 
 
 def names(packages: tuple[str, ...] = ()) -> list[str]:
-    """Return the names of the modules; if packages are given, of theirs alone."""
+    """Return the names of all modules, or only of those in the given packages."""
     if not packages:
         return list(files())
     return [name for name in files() if name in packages or name.startswith(tuple(f"{one}." for one in packages))]
 
 
 def read(name: str) -> str:
-    """Return the text of a module."""
-    with tokenize.open(files()[name]) as file:  # which knows what encoding it says that it has
+    """Return the source text of a module."""
+    with tokenize.open(files()[name]) as file:  # uses the encoding that the file declares
         return file.read()
 
 
 @cache
 def imports(name: str) -> tuple[str, ...]:
-    """Return the modules of the library that are imported when this one is, by name.
+    """Return the names of the library modules that this module imports directly, with their parent packages.
 
-    Imports inside of functions are made later, if ever, and do not count.
+    Imports inside functions do not count, because they run later, if at all.
     """
     found = set(_with_parents(name))
     for node in _at_once(ast.parse(read(name))):
@@ -60,7 +60,7 @@ def imports(name: str) -> tuple[str, ...]:
 
 
 def _python(root: Path) -> Iterator[Path]:
-    """The files of Python below a folder whose names a module can have."""
+    """Yield the Python files below a folder whose names are valid module names."""
     for folder, inside, found in os.walk(root):
         inside[:] = [name for name in inside if name.isidentifier() and name not in LEFT_OUT]
         yield from (Path(folder, name) for name in found if name.endswith(".py") and name[:-3].isidentifier())
@@ -76,14 +76,14 @@ def _package(name: str) -> str:
 
 
 def _with_parents(name: str) -> Iterator[str]:
-    """A module and the packages it is in, which are imported before it."""
+    """Yield a module and the packages that contain it, which are imported before it."""
     while name:
         yield name
         name = name.rpartition(".")[0]
 
 
 def _at_once(tree: ast.AST) -> Iterator[ast.AST]:
-    """All that is carried out when a module is imported: everything but the insides of functions."""
+    """Yield every node that runs when a module is imported, which is all except the bodies of functions."""
     coming = [tree]
     while coming:
         node = coming.pop()

@@ -1,4 +1,4 @@
-"""What travels through the pipeline: a type for each queue."""
+"""The payloads of the pipeline: one type for each queue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Module:
-    """The name of a module."""
+    """A module, by its name."""
 
     name: str
 
@@ -18,11 +18,11 @@ class Piece:
 
     Attributes:
         module: the name of the module.
-        name: how the function is called there, such as `JSONEncoder.encode`.
-        line: where it begins, from 1.
-        lines: how long it is.
-        of: of how many pieces the module is made, this one included.
-        source: its text; none for a module.
+        name: the name of the function in the module, such as `JSONEncoder.encode`.
+        line: the line where the function begins, from 1.
+        lines: the number of lines.
+        of: how many pieces the module has, including this one.
+        source: the source text; empty for the module itself.
     """
 
     module: str
@@ -35,16 +35,16 @@ class Piece:
 
 @dataclass(frozen=True)
 class Measured:
-    """A piece, with what was found out of it instead of its text.
+    """A piece, with its measurements instead of its text.
 
     Attributes:
         module: see Piece.
         name: see Piece.
         lines: see Piece.
         of: see Piece.
-        branches: ways through it: one, and one more for each place where they part.
+        branches: the number of paths through the function: one, plus one for each branching point.
         documented: whether it has a docstring.
-        annotated: whether anything of its signature has a type.
+        annotated: whether any part of its signature has a type.
     """
 
     module: str
@@ -58,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Shape:
-    """A function without its names: what is left is the same for functions that differ in nothing else.
+    """The shape of a function, without its names; functions that differ only in their names have the same shape.
 
     Attributes:
         module: see Piece.
@@ -77,7 +77,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a function stands."""
+    """The location of a function."""
 
     module: str
     name: str
@@ -86,7 +86,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Group:
-    """Functions of one shape, of those that one batch of the frame station had."""
+    """The functions of one shape in one batch of the frame station."""
 
     shape: str
     nodes: int
@@ -95,17 +95,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the pieces of a module come to.
+    """The totals of a module.
 
     Attributes:
-        module: its name.
-        lines: of the whole file.
-        functions: functions and methods.
-        documented: of these, those with a docstring.
-        annotated: those with a type.
-        branches: of all functions.
-        longest: the function with the most branches; none if there are no functions.
-        longest_branches: how many that has.
+        module: the name of the module.
+        lines: the number of lines in the file.
+        functions: the number of functions and methods.
+        documented: how many of them have a docstring.
+        annotated: how many of them have a type.
+        branches: the number of branches in all functions.
+        longest: the function with the most branches; empty if there are no functions.
+        longest_branches: how many branches that function has.
     """
 
     module: str
@@ -120,13 +120,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class Journey:
-    """A module on its way round the loop that finds out what its import brings along.
+    """A module in the loop that finds its transitive imports.
 
     Attributes:
-        summary: of the module.
-        known: the modules that are imported with it, itself included, as far as that is known.
-        newest: those of them whose own imports nobody has looked at.
-        rounds: how often the loop has found more.
+        summary: the summary of the module.
+        known: the modules found so far that are imported with this one, including itself.
+        newest: the known modules whose own imports have not been looked up yet.
+        rounds: how many rounds of the loop have found more modules.
     """
 
     summary: Summary
@@ -137,12 +137,12 @@ class Journey:
 
 @dataclass(frozen=True)
 class Entry:
-    """All that is known of a module at the end.
+    """The final result for a module.
 
     Attributes:
-        summary: of the module.
+        summary: the summary of the module.
         brings: how many modules of the library are imported with it.
-        rounds: how many steps the one furthest away is away.
+        rounds: how many steps away the most distant of these imports is.
     """
 
     summary: Summary

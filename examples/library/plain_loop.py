@@ -1,4 +1,4 @@
-"""The same by a plain loop, without queues and without Spark: what the pipeline must come to."""
+"""The same work in a plain loop, without queues or Spark; the pipeline must produce the same result."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def find(names: Iterable[str]) -> Findings:
 
 
 def _entry(name: str, summary: Summary) -> Entry:
-    """Measure how far away each module is that is imported with this one, the nearest first."""
+    """Find all modules that are imported with this one, nearest first, and how many steps away each of them is."""
     away = {name: 0}
     coming = [name]
-    for one in coming:  # which grows meanwhile
+    for one in coming:  # the list grows during the loop
         for other in modules.imports(one):
             if other not in away:
                 away[other] = away[one] + 1

@@ -15,24 +15,24 @@ from examples.library.payloads import Entry, Summary
 ROWS: Final = 8
 
 NUMBERS: Final = ("branches", "imports", "steps", "modules")
-"""Columns of numbers."""
+"""The columns that contain numbers."""
 
 
 def show(console: Console, found: Findings) -> None:
-    """Print what was found."""
+    """Print the findings."""
     entries = list(found.entries.values())
     summaries = [entry.summary for entry in entries]
     console.print(_headline(summaries))
     _print(console, "The functions with the most branches", ["function", "branches"], _branching(summaries))
-    _print(console, "The modules that bring the most along", ["module", "imports", "steps"], _bringing(entries))
-    _print(console, "Functions that differ in names alone", ["function", "also", "modules"], _copied(found))
+    _print(console, "The modules with the most transitive imports", ["module", "imports", "steps"], _bringing(entries))
+    _print(console, "Functions that differ only in their names", ["function", "same as", "modules"], _copied(found))
 
 
 def _headline(summaries: Sequence[Summary]) -> str:
     lines, functions = sum(one.lines for one in summaries), sum(one.functions for one in summaries)
     documented, annotated = sum(one.documented for one in summaries), sum(one.annotated for one in summaries)
     return (
-        f"Python {platform.python_version()}: [bold]{len(summaries):,} modules[/bold] of {lines:,} lines with "
+        f"Python {platform.python_version()}: [bold]{len(summaries):,} modules[/bold] with {lines:,} lines and "
         f"[bold]{functions:,} functions[/bold], of which {documented / max(functions, 1):.0%} have a docstring and "
         f"{annotated / max(functions, 1):.0%} have types."
     )

@@ -1,13 +1,13 @@
-"""The pipeline: what happens to a module, station by station.
+"""The pipeline that a module goes through, station by station.
 
     library.module ─→ library.function ┬─→ library.gather ─→ library.import ─ whole ─→ library.entries
       (split)           (fork)         │      (join)           (switch) └─ again ─┘
                                        └─→ library.alike ─→ library.groups
                                               (frame)
 
-A module is split to its functions. Each is measured, and what was found goes two ways: back together to the module it
-came from, which then goes round a loop until all is known that its import brings along; and, without its names, into a
-frame of Spark that groups functions of one shape, wherever in the library they stand.
+A module is split into its functions. Each function is measured, and the results take two paths. On one path, they are
+joined into the module again, which then loops until all its transitive imports are known. On the other path, the shapes
+of functions, without their names, enter a Spark frame that groups functions of the same shape from the whole library.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MODULE, FUNCTION, GATHER, IMPORT = "library.module", "library.function", "librar
 ALIKE, ENTRIES, GROUPS = "library.alike", "library.entries", "library.groups"
 
 SMALLEST: Final = 20
-"""Nodes below which a function is like many others, and nobody wonders."""
+"""Functions with fewer nodes are ignored, because it is no surprise that many of them are alike."""
 
 LEASE: Final = timedelta(seconds=30)
-"""After which what a killed run had taken is handed out again: far longer than a chunk takes."""
+"""After this time, the messages of a killed run are handed out again; far longer than a chunk takes."""
 
 FOREVER: Final = timedelta(days=3650)
 
@@ -53,12 +53,12 @@ def take_apart(message: Message[Module]) -> list[Piece]:
     """Return the pieces of a module."""
     try:
         return measures.pieces(message.payload.name)
-    except SyntaxError as error:  # which no second attempt will change
-        raise Bury(f"no Python: {error}") from error
+    except SyntaxError as error:  # a second attempt would not help
+        raise Bury(f"not valid Python: {error}") from error
 
 
 def measure(message: Message[Piece]) -> dict[str, Measured | Shape]:
-    """Send what was found of a function back to its module, and its shape to those that are like it."""
+    """Send the measurements of a function to the join of its module, and its shape to the frame station."""
     piece = message.payload
     found: dict[str, Measured | Shape] = {GATHER: measures.measure(piece)}
     if piece.name:
@@ -69,18 +69,18 @@ def measure(message: Message[Piece]) -> dict[str, Measured | Shape]:
 
 
 def is_whole(parts: list[Message[Measured]]) -> bool:
-    """Tell whether all pieces of a module are there."""
+    """Return whether all pieces of a module have arrived."""
     return len(parts) == parts[0].payload.of
 
 
 def put_together(parts: list[Message[Measured]]) -> Journey:
-    """Make one of the pieces of a module, and send it on its journey."""
+    """Combine the pieces of a module, and start its journey through the loop."""
     summary = measures.summary([part.payload for part in parts])
     return Journey(summary, [summary.module], [summary.module], 0)
 
 
 def follow(message: Message[Journey]) -> tuple[str, Journey | Entry]:
-    """Look what the newest modules import; go round again as long as that brings more."""
+    """Look up the imports of the newest modules; loop again if that finds more modules."""
     journey = message.payload
     found = {one for name in journey.newest for one in modules.imports(name)} - {*journey.known}
     if not found:
@@ -90,10 +90,10 @@ def follow(message: Message[Journey]) -> tuple[str, Journey | Entry]:
 
 
 def alike(shapes: DataFrame) -> DataFrame:
-    """Group functions by their shape: a shuffle, since those alike may have come from anywhere.
+    """Group functions by their shape. This needs a shuffle, because similar functions may come from anywhere.
 
-    A frame is one batch of the queue and not the whole of it. So groups of the same shape from two batches are two
-    messages, and who reads them puts them together.
+    A frame is one batch, not the whole queue. If functions of the same shape are in two batches, they form two groups,
+    which are merged when the findings are read.
     """
     from pyspark.sql import functions as f
 

@@ -1,1 +1,1 @@
-"""A shop whose slow work is tasks: invoices, mails and a nightly report; see README.md."""
+"""A shop whose slow work runs as tasks: invoices, emails, a report and a stock count; see README.md."""

@@ -1,4 +1,4 @@
-"""Take some orders, and work until all is done: `python -m examples.orders`."""
+"""Take some orders, and work until everything is done: `python -m examples.orders`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDERS = [
 
 
 def main() -> None:
-    """Push the calls, run a worker until nothing is due, and look at the results."""
+    """Push the calls, run a worker until nothing is due, and print the results."""
     for order in ORDERS:
         send_mail.push(order.customer, f"we have your order {order.number}")
     batch = tasks.push_batch([make_invoice.draft(order) for order in ORDERS], report)

@@ -17,7 +17,7 @@ tasks.configure("mail", dead_letter="mail-dead")
 
 @dataclass
 class Line:
-    """An article of an order, and what it costs."""
+    """An article in an order, and its price."""
 
     article: str
     price: Decimal
@@ -25,7 +25,7 @@ class Line:
 
 @dataclass
 class Order:
-    """What a customer has ordered."""
+    """A customer's order."""
 
     number: int
     customer: str
@@ -34,7 +34,7 @@ class Order:
 
 @tasks.task(key="invoice-{order.number}")
 def make_invoice(order: Order) -> Decimal:
-    """Add up an order; pushed twice for one order, it waits once."""
+    """Add up an order. If the task is pushed twice for an order, it waits in the queue only once."""
     total = Decimal(0)
     for place, line in enumerate(order.lines):
         if (attempt := duerow.current()) is not None:
@@ -45,18 +45,18 @@ def make_invoice(order: Order) -> Decimal:
 
 @tasks.task(queue="mail", group="{customer}")
 async def send_mail(customer: str, text: str) -> None:
-    """Send a mail; those of one customer go out one at a time, in their order."""
+    """Send an email. Emails to the same customer go out one at a time, in the order in which they were pushed."""
     print(f"to {customer}: {text}")
 
 
 @tasks.callback
 def report(outcomes: list[duerow.TaskOutcome]) -> None:
-    """Say what a batch of invoices came to, once all of them are made."""
+    """Report the total of a batch of invoices when all of its calls have finished."""
     made = [Decimal(one.value) for one in outcomes if one.status == "done"]
     send_mail.push("the boss", f"{len(made)} of {len(outcomes)} invoices, {sum(made)} in all")
 
 
 @tasks.task(key="stock", debounce=timedelta(seconds=30))
 def count_stock(reason: str) -> None:
-    """Count the stock, half a minute after the last thing that changed it."""
+    """Count the stock, half a minute after the last change."""
     print(f"counted: {reason}")

@@ -1,1 +1,1 @@
-"""Text messages that are sent from the table in which they are stored: `python -m examples.sms`."""
+"""Text messages whose table is also the queue for sending them: `python -m examples.sms`."""

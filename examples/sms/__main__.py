@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout, force=True
     )
-    random = Random(chosen.seed)  # noqa: S311 - it makes up telephone numbers
+    random = Random(chosen.seed)  # noqa: S311 - for made-up phone numbers
     engine = create_engine(chosen.url)
     Base.metadata.create_all(engine)
     with Session(engine) as session, session.begin():
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     worker.run(until=None if chosen.until == "stopped" else chosen.until)
     stands = queue.stats()
     LOG.info(
-        "%d sent now, %d in all; %s ready, %s waiting for another attempt, %s given up",
+        "%d sent now, %d in all; %s ready, %s waiting for another attempt, %s dead",
         gateway.sent,
         queue.count(status="done", exact=True),
         stands.shown("ready"),
@@ -56,22 +56,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m examples.sms", description="Send text messages from their table.")
+    parser = argparse.ArgumentParser(prog="python -m examples.sms", description="Send messages from their own table.")
     parser.add_argument("--url", default="sqlite:///sms.db", help="the database (default: %(default)s)")
     parser.add_argument("--messages", type=int, default=250, help="messages to write first (default: %(default)s)")
-    parser.add_argument("--senders", type=int, default=3, help="how many senders they have (default: %(default)s)")
-    parser.add_argument("--delay", type=float, default=0.02, help="seconds a message takes (default: %(default)s)")
+    parser.add_argument("--senders", type=int, default=3, help="number of different senders (default: %(default)s)")
+    parser.add_argument("--delay", type=float, default=0.02, help="seconds to send a message (default: %(default)s)")
     parser.add_argument("--failures", type=float, default=0.1, help="share that fails, 0 to 1 (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=None, help="makes the failures the same each time")
-    parser.add_argument("--attempts", type=int, default=3, help="attempts in all (default: %(default)s)")
-    parser.add_argument("--retry-after", type=float, default=60, help="seconds between them (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=None, help="seed that makes the failures the same in every run")
+    parser.add_argument("--attempts", type=int, default=3, help="maximum number of attempts (default: %(default)s)")
+    parser.add_argument("--retry-after", type=float, default=60, help="seconds between attempts (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=100, help="messages fetched at a time (default: %(default)s)")
-    parser.add_argument("--poll", type=float, default=10, help="seconds between looks (default: %(default)s)")
+    parser.add_argument("--poll", type=float, default=10, help="seconds between polls (default: %(default)s)")
     parser.add_argument(
         "--until",
         choices=["stopped", "idle", "empty"],
         default="empty",
-        help="go on until it is stopped, nothing is due now, or nothing will be due (default: %(default)s)",
+        help="run until stopped, until nothing is due now, or until nothing will become due (default: %(default)s)",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""A telephone company's gateway, as slow and as unreliable as you like; nothing leaves this machine."""
+"""A simulated gateway to a phone company, as slow and unreliable as you like; nothing leaves this machine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ class Gateway:
     """Sends text messages.
 
     Args:
-        delay: seconds that one message takes.
-        failures: the share of messages, from 0 to 1, that it refuses.
-        random: which ones.
+        delay: how many seconds it takes to send a message.
+        failures: the share of messages that the gateway refuses, from 0 to 1.
+        random: chooses which messages to refuse.
 
     Attributes:
-        sent: how many it took.
+        sent: how many messages the gateway has accepted.
     """
 
     def __init__(self, delay: float, failures: float, random: Random) -> None:
@@ -23,7 +23,7 @@ class Gateway:
         self._random = random
 
     def send(self, receiver: str, text: str) -> None:
-        """Send a message; raise ConnectionError if the gateway does not take it."""
+        """Send a message; raise ConnectionError if the gateway refuses it."""
         time.sleep(self.delay)
         if self._random.random() < self.failures:
             raise ConnectionError(f"the gateway does not answer for {receiver}")

@@ -1,4 +1,4 @@
-"""Whoever wants text messages sent: it stores them, and says that they are due."""
+"""The producer: it stores text messages and makes them due."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from examples.sms.tables import SmsMessage
 
 
 def write_messages(session: Session, number: int, senders: int, random: Random) -> None:
-    """Store so many messages of so many senders, all due at once; they are sent if the session is committed."""
+    """Store `number` messages from `senders` senders, all due now; they are sent once the session is committed."""
     for place in range(number):
         sms = SmsMessage(
             sender=f"shop-{place % senders + 1}",

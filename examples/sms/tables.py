@@ -1,4 +1,4 @@
-"""The table: each text message is itself what has to be done."""
+"""The table of text messages; each row is also an item in the queue."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Message queues kept as rows in the database that an application already has.
 
-Names are imported when they are first asked for: a process that only reads or looks, such as a task of Spark's, or a
-command, begins in half the time.
+Names are imported when they are first used, so a process that only reads, such as a Spark task or a command, starts in
+half the time.
 """
 
 from importlib import import_module
@@ -141,14 +141,14 @@ _HOMES = {
     "worker.attempt": ("Attempt", "current"),
     "worker.progress": ("Progress",),
 }
-"""Where the names are: what type checkers read above, for whoever runs it; a test compares the two."""
+"""The module of each name, used at run time. Type checkers read the imports above instead; a test compares the two."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-if not TYPE_CHECKING:  # else any name would be there
+if not TYPE_CHECKING:  # otherwise every name would seem to exist
 
     def __getattr__(name: str) -> Any:
-        """Import what has this name, which may be a module."""
+        """Import the object with this name, which may be a module."""
         found: Any
         if name == "__version__":
             found = import_module("importlib.metadata").version("duerow")
@@ -162,5 +162,5 @@ if not TYPE_CHECKING:  # else any name would be there
         return found
 
     def __dir__() -> list[str]:
-        """Name what is there, imported or not."""
+        """Return all names, imported or not."""
         return sorted({*globals(), *__all__})

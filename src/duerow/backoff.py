@@ -1,6 +1,6 @@
 """Waiting between tries: delays that grow, spread at random so that many processes do not try at the same time.
 
-The numbers stand beside their users: how long a worker sleeps (`worker/prefetch.py`) and waits after a failure
+The numbers are kept where they are used: how long a worker sleeps (`worker/prefetch.py`) and waits after a failure
 (`worker/outage.py`), and how soon a transaction is repeated (`aio/executor.py`, `spark/conflict_retry.py`).
 """
 
@@ -20,9 +20,9 @@ class Delays:
     """Delays that double from `first` to `most`, each times a random factor.
 
     Args:
-        first: seconds of the first one.
-        most: seconds of the longest one.
-        spread: the least and the greatest factor.
+        first: the first delay, in seconds.
+        most: the longest delay, in seconds.
+        spread: the smallest and the largest factor.
     """
 
     def __init__(self, first: float, most: float = inf, spread: tuple[float, float] = (0.5, 1.0)) -> None:
@@ -31,14 +31,14 @@ class Delays:
 
     @property
     def failing(self) -> bool:
-        """Whether there was a delay since the last success."""
+        """Whether there has been a delay since the last success."""
         return self._given
 
     def next(self, most: float | None = None) -> float:
         """Return the seconds to wait now; the next delay is twice as long.
 
         Args:
-            most: the longest delay, from now on, if not that of the constructor.
+            most: the longest delay from now on, if different from the constructor's.
         """
         longest = self._most if most is None else most
         seconds = min(self._next, longest)
@@ -46,12 +46,12 @@ class Delays:
         return min(spread(seconds, *self._spread), longest)
 
     def reset(self) -> None:
-        """Begin again with the first delay: a try succeeded."""
+        """Start again with the first delay, since a try succeeded."""
         self._next, self._given = self._first, False
 
 
 def spread(seconds: float, least: float, greatest: float) -> float:
-    """Return a length of time times a random factor between these two."""
+    """Return a length of time multiplied by a random factor between these two."""
     return seconds * random.uniform(least, greatest)  # noqa: S311 - spreads load, guards nothing
 
 
@@ -65,16 +65,16 @@ def keep_trying(
     tell: Callable[[E], None] | None = None,
     again: Callable[[], bool] = lambda: True,
 ) -> T:
-    """Return what `ask` returns; while it fails with one kind of error, ask again.
+    """Return what `ask` returns; while it fails with one kind of error, call it again.
 
     Args:
-        ask: what to do.
-        error: the kind of error after which to do it again.
+        ask: the function to call.
+        error: the kind of error after which to call it again.
         delays: how long to wait each time.
         patience: seconds after which the error is raised instead.
-        wait: waits for so many seconds; if it returns something true, the error is raised instead.
+        wait: waits for this many seconds; if it returns something true, the error is raised instead.
         tell: called with the first error.
-        again: whether it can still be done again; if not, the error is raised.
+        again: returns whether it can still be called again; if not, the error is raised.
     """
     until = time.monotonic() + patience
     while True:

@@ -10,7 +10,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 FIRST = datetime(1, 1, 2, tzinfo=UTC)
 LAST = datetime(9999, 12, 30, tzinfo=UTC)
-"""Stand-ins for stored moments outside Python's range; a day within it, so that every time zone can represent them.
+"""Stand-ins for stored moments outside Python's range; a day inside it, so that every time zone can represent them.
 
 No message is pushed with either: due times lie between the years 1970 and 9999.
 """

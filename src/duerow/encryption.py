@@ -2,9 +2,10 @@
 
     db = duerow.connect(url, encryption=Encryption([key]))
 
-Every payload that the handle writes is encrypted, in whichever queue it ends up: pushes, moves, drafts, and the
-messages of errors. Keys, headers and kinds stay readable, as do the payload fields that are listed as readable. Uses
-AES-256-GCM of the library `cryptography`, with a separate key for each text: `pip install 'duerow[encryption]'`.
+Every payload that the handle writes is encrypted, whichever queue it ends up in: pushes, moves, drafts, and the
+messages of errors. Keys, headers and kinds stay readable, and so do the payload fields that are listed as readable.
+Encryption uses AES-256-GCM from the library `cryptography`, with a separate key for each text: `pip install
+'duerow[encryption]'`.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ _decode = msgspec.json.Decoder().decode
 _ABSENT: Final = object()
 
 _FORMAT: Final = 2
-"""The format of new texts. Format 1, the default, which is not written out, is Fernet and not bound to a message."""
+"""The format of new texts. Format 1, the default that is not written out, is Fernet and is not bound to a message."""
 
 _SALT_BYTES: Final = 24
-"""How many random bytes a text's own key is derived from: enough that no two texts ever share them."""
+"""How many random bytes each text's own key is derived from: enough that no two texts ever share them."""
 
 
 class _Seal(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -99,16 +100,16 @@ class Encryption:
     """Encrypts payloads with the first of its keys, and decrypts payloads that were encrypted with any of them.
 
     To replace a key, first give the new key to every process as the last one, then as the first one, and drop the old
-    key when no message uses it any more. A message whose key a process does not have is neither handed out there nor
-    buried: see `duerow.errors.KeyMissing`.
+    key when no message uses it any more. A process that lacks a message's key neither hands the message out nor buries
+    it: see `duerow.errors.KeyMissing`.
 
     Args:
         keys: made by `new_key`; keep them where you keep secrets.
-        readable: payload fields that stay readable beside the encrypted text, by queue, such as
-            `{"orders": ["companyId", "customer.country"]}`. They can be searched, and anyone who can read the
-            database can read them. Like the rest of the payload, they are protected against changes.
-        refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Set it once no
-            messages are left that were pushed before there were keys.
+        readable: payload fields that stay readable next to the encrypted text, by queue, such as
+            `{"orders": ["companyId", "customer.country"]}`. They can be searched, and anyone who can read the database
+            can read them. Like the rest of the payload, they are protected against changes.
+        refuse_clear_text: whether messages that are not encrypted are buried instead of handed out. Set it when all
+            messages from the time before encryption are gone.
         clear_errors: whether the messages and tracebacks of errors are kept and logged in clear text. Errors raised by
             handlers and by type validation often quote the payload.
 
@@ -196,7 +197,7 @@ class Encryption:
         return Encoded(kind.removesuffix(SEALED), lock.unlocked(seal.text, _bound_to(lock.id, home, kind, clear)))
 
     def hide(self, text: str) -> str:
-        """Return text that may quote payloads, such as an error's, encrypted: the JSON of a member for `SEAL`."""
+        """Return text that may quote payloads, such as an error's, encrypted as the JSON of a member `SEAL`."""
         return _encode(_Seal(self._first.id, self._first.shut(text, _BESIDE), _FORMAT)).decode()
 
     def reveal(self, hidden: str) -> str:
@@ -228,12 +229,12 @@ class Encryption:
 
 
 def key_id(key: str | bytes) -> str:
-    """Return the name of a key, which is stored with each payload that it encrypts; it reveals nothing of the key."""
+    """Return the name of a key, which is stored with each payload that it encrypts and reveals nothing about it."""
     return hashlib.sha256(b"duerow key " + _key(key)).hexdigest()[:16]
 
 
 _BESIDE: Final = b"duerow failure"
-"""What texts beside a payload are bound to."""
+"""What texts stored next to a payload are bound to."""
 
 
 def _bound_to(key: str, home: Home, kind: str, clear: Mapping[str, Any]) -> bytes:
@@ -248,7 +249,7 @@ def _opened_as_once(lock: _Lock, token: str, kind: str, clear: Mapping[str, Any]
     except InvalidToken:
         raise CodecError(f"payload was changed since it was encrypted with key {lock.id}", quotes=False) from None
     if said + SEALED != kind:
-        raise CodecError(f"payload was encrypted as one of kind {said!r}, and is now called {kind!r}", quotes=False)
+        raise CodecError(f"payload was encrypted with the kind {said!r}, but its kind is now {kind!r}", quotes=False)
     if clear and not _holds(_decode(opened), clear):
         raise CodecError("the readable fields of the payload were changed since it was encrypted", quotes=False)
     return Encoded(said, opened)
@@ -281,7 +282,7 @@ def _paths(queue: str, fields: Iterable[str]) -> list[tuple[str, ...]]:
         if not path or not all(path) or path[0] == SEAL:
             raise ConfigurationError(
                 f"a readable field of queue {queue!r} is a name or names joined by dots, and not {SEAL!r} itself; "
-                f"{shown(field)} is none"
+                f"{shown(field)} is not one"
             )
         paths.append(path)
     return paths

@@ -10,7 +10,7 @@
     │       └── KeyMissing      a payload is encrypted with a key that this process was not given
     ├── DuplicateKey            a live message already has the key
     ├── MessageLeased           a consumer is working on the message, so it was not changed
-    ├── NotInProgress           no consumer works on the message, so there is no stack
+    ├── NotInProgress           no consumer is working on the message, so there is no stack
     ├── LeaseLost               the receipt is stale: somebody else ended that turn
     │   └── MessageGone         the message has left its queue: it was cancelled, removed, or finished elsewhere
     ├── BatchRefused            turns of a batch were refused, so the batch was not published
@@ -22,12 +22,12 @@
     ├── TransactionEnded        a handler ended the transaction that its worker must end
     ├── TaskFailed              a task was given up, so it has no result
     ├── TaskCancelled           a task was cancelled, so it has no result
-    ├── ResultMissing           nothing is kept of a task, or no longer
+    ├── ResultMissing           no result of a task is stored, or it has expired
     ├── StationFailed           the Spark tasks of a station failed repeatedly
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
     ├── QueueDraining           the queue accepts no new messages
-    ├── StoreRefused            the database refused a statement for a reason of its own
+    ├── StoreRefused            the database refused a statement for any other reason
     └── StoreUnavailable        the database did not answer; worth retrying
         └── Conflict            the database aborted this transaction in favour of another; retry all of it
 
@@ -48,7 +48,7 @@ class _Short(Repr):
     """Shows the beginning of a value, even if it contains itself or its `__repr__` fails."""
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return an integer; for a long one its length in bits, which is cheaper than its digits."""
+        """Return an integer's digits, or for a long one its length in bits, which is cheaper to compute."""
         return repr(x) if x.bit_length() <= 256 else f"<int of {x.bit_length():,} bits>"
 
     def repr_instance(self, x: object, level: int) -> str:
@@ -64,18 +64,18 @@ _short.maxlevel, _short.maxstring, _short.maxother = 4, 120, 120
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Return the beginning of a value's `repr` for an error message; bounded, and never fails."""
+    """Return the beginning of a value's `repr` for an error message: bounded, and without ever failing."""
     try:
         return _short.repr(value)[:most]
-    except Exception:  # the user's code: a container of its own that cannot be walked
+    except Exception:  # the user's code: a custom container that cannot be iterated over
         return f"<{type(value).__name__}>"
 
 
 class DuerowError(Exception):
     """The root of every error that duerow raises on purpose.
 
-    Made of text, and of phrases that each interface words in its own way (see `duerow.phrases`); its `str` is worded
-    for Python. An error among its parts is included in the text.
+    An error consists of text and of phrases that each interface words in its own way (see `duerow.phrases`); `str()`
+    gives the wording for Python. If one of the parts is itself an error, its text is included.
 
     Attributes:
         of_row: whether the database refused the contents of one row (a constraint, a trigger, a value that does not
@@ -91,7 +91,7 @@ class DuerowError(Exception):
         return self.told(PYTHON)
 
     def told(self, words: Words) -> str:
-        """Return its text in the words of an interface."""
+        """Return the error's text as an interface words it."""
         return "".join(part.told(words) if isinstance(part, Phrase | DuerowError) else str(part) for part in self.args)
 
 
@@ -106,7 +106,7 @@ class UnknownName(ConfigurationError):
         what: the kind of object that was asked for.
         name: the unknown name.
         nearest: an existing name that may have been meant; None: no name is similar.
-        where: the database that was searched, if it is not the one of the call.
+        where: the database that was searched, if it is not the one on which the call was made.
     """
 
     def __init__(self, what: str, name: str, nearest: str | None = None, where: str = "") -> None:
@@ -123,7 +123,8 @@ class InvalidCondition(ConfigurationError):
     """A condition on messages cannot be parsed, or names a field that they do not have; nothing was changed.
 
     Attributes:
-        at: the character of the text at which it cannot be read, counted from 0; None: it is not about one place.
+        at: the position in the text at which parsing failed, counted from 0; None: the error is not tied to one
+            position.
     """
 
     at: int | None = None
@@ -141,7 +142,7 @@ class CodecError(InvalidMessage):
     """A payload or a header would not come back from JSON unchanged, or cannot be read back.
 
     Attributes:
-        quotes: whether its text may quote the payload. If payloads are encrypted, such a text is left out.
+        quotes: whether its text may quote the payload. If so, and payloads are encrypted, the text is left out.
         detail: the text that was left out; None: nothing was left out.
     """
 
@@ -176,8 +177,8 @@ class DuplicateKey(DuerowError):
 
     Attributes:
         queue: the queue in which the key is taken.
-        keys: the taken keys, in the order of the messages that were to have them.
-        remembered: whether the queue remembers keys, so that no live message need have the key.
+        keys: the taken keys, in the order of the messages that were pushed with them.
+        remembered: whether the queue remembers keys; if so, there may be no live message with the key.
     """
 
     def __init__(self, queue: str, keys: Sequence[str], remembered: bool = False) -> None:
@@ -219,9 +220,9 @@ class LeaseLost(DuerowError):
 
 
 class MessageGone(LeaseLost):
-    """The message has left its queue while it was handled: it was cancelled or removed, or another worker finished it.
+    """The message left its queue while it was being handled: it was cancelled, removed, or finished by another worker.
 
-    What its handler returns changes nothing, so the handler should stop.
+    The handler's return value no longer has any effect, so the handler should stop.
     """
 
     def __init__(self, message_id: int, until: datetime | None = None) -> None:
@@ -262,8 +263,8 @@ class BatchRefused(DuerowError):
         self.batch, self.refused = batch, tuple(refused)
         first = "; ".join(str(one.error) for one in self.refused[:3])
         super().__init__(
-            f"batch {batch!r} was not published, and nothing was changed: {counted(len(self.refused), 'turn')} of it "
-            f"{'was' if len(self.refused) == 1 else 'were'} "
+            f"batch {batch!r} was not published, and nothing was changed: {counted(len(self.refused), 'turn')} of the "
+            f"batch {'was' if len(self.refused) == 1 else 'were'} "
             f"refused ({first}{'; …' if len(self.refused) > 3 else ''}). Release the others, or publish without these"
         )
 
@@ -286,7 +287,7 @@ class StagedLost(DuerowError):
         self.batch, self.part, self.wanted, self.found = batch, part, wanted, found
         super().__init__(
             f"batch {batch!r} was not published, and nothing was changed: its part {part!r} should have "
-            f"{counted(wanted, 'entry', 'entries')}, and has {found}. It was already published or discarded, it was "
+            f"{counted(wanted, 'entry', 'entries')}, but has {found}. It was already published or discarded, it was "
             "staged more than a day ago, or the server has crashed since; stage it again under another name"
         )
 
@@ -317,7 +318,7 @@ class MessageLeased(DuerowError):
 
 
 class NotInProgress(DuerowError):
-    """No consumer works on the message, so no handler has a stack."""
+    """No consumer is working on the message, so no handler has a stack."""
 
 
 class TimedOut(DuerowError):
@@ -327,7 +328,7 @@ class TimedOut(DuerowError):
 class QueryTimeout(DuerowError):
     """A search, a count or another interactive read took longer than `read_timeout` allows; it changed nothing.
 
-    A change of many messages works in batches, each with its own read: the batches before this one are done.
+    Changes to many messages run in batches, each with its own read; the batches before this one have been applied.
 
     Attributes:
         limit: how long it was allowed to take.
@@ -336,8 +337,8 @@ class QueryTimeout(DuerowError):
     def __init__(self, limit: timedelta) -> None:
         self.limit = limit
         super().__init__(
-            f"a read was stopped because it took longer than {limit.total_seconds():g} s, or longer than a shorter "
-            "limit of the server. Narrow the condition, search by a payload field that is declared with ",
+            f"a read was stopped because it took longer than {limit.total_seconds():g} s, or than a lower limit "
+            "set on the server. Narrow the condition, search by a payload field that is declared with ",
             Hint("indexed={…}", "an index"),
             ", wait until no one else has locked the messages, or allow more time with ",
             Hint("connect(…, read_timeout=…)", "DUEROW_READ_TIMEOUT, in seconds"),
@@ -366,12 +367,12 @@ class TaskFailed(DuerowError):
     Attributes:
         task: its name.
         message_id: its message.
-        failure: why its last attempt failed, a `Failure`; None: not known.
+        failure: why its last attempt failed, as a `Failure`; None: not known.
     """
 
     def __init__(self, task: str, message_id: int, failure: Any = None) -> None:
         self.task, self.message_id, self.failure = task, message_id, failure
-        why = "no reason is kept" if failure is None else failure.message
+        why = "no reason is known" if failure is None else failure.message
         super().__init__(f"task {task!r}, message {message_id}, was given up: {why}")
 
     def __reduce__(self) -> tuple[type[TaskFailed], tuple[str, int, Any]]:
@@ -397,7 +398,7 @@ class TaskCancelled(DuerowError):
 
 
 class ResultMissing(DuerowError):
-    """Nothing is kept of a task: its result has expired, or its message was removed.
+    """No result of the task is stored: it has expired, or the message was removed.
 
     Attributes:
         task: its name.
@@ -433,7 +434,7 @@ class SchemaOutdated(DuerowError):
 
 
 class SchemaNewer(DuerowError):
-    """The tables were made by a newer duerow than this one: upgrade this installation."""
+    """The tables were made by a newer version of duerow than this one: upgrade this installation."""
 
 
 class QueueDraining(DuerowError):
@@ -457,7 +458,7 @@ class QueueDraining(DuerowError):
 
 
 class StoreRefused(DuerowError):
-    """The database refused a statement for a reason of its own; the cause is the database's error."""
+    """The database refused a statement for a reason that no other error covers; the cause is the database's error."""
 
     def __init__(self, text: str, *, of_row: bool = False) -> None:
         self.of_row = of_row
@@ -480,8 +481,8 @@ class Conflict(StoreUnavailable):
     """The database aborted this transaction in favour of another one (deadlock, lock timeout, serialization).
 
     Attributes:
-        waited: whether the database waited for the other transaction until its lock timeout: then duerow does not
-            retry by itself.
+        waited: whether the database waited for the other transaction until the lock timeout; if so, duerow does not
+            retry.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The headers that say which messages a message was made of, and how new messages get them."""
+"""The headers that tell which messages a message was made from, and how new messages get them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 from duerow.message import Scalar
 
 PARENT: Final = "parent"
-"""The id of the message that this one was made of; for a joined message, the ids of up to NAMED_PARENTS parts."""
+"""The id of the message that this one was made from; for a joined message, the ids of up to NAMED_PARENTS parts."""
 
 PARENTS: Final = "parents"
-"""How many messages a joined message was made of."""
+"""How many messages a joined message was made from."""
 
 SET: Final = "set"
 """The id of the message that held the parts of a joined message, in the queue of the join's sets."""
@@ -21,23 +21,23 @@ PART_OF: Final = "part-of"
 there are, and no header grows with the set."""
 
 OF_BATCH: Final = "batch"
-"""For a row of a staged result that names no parent: the claim of the batch that it was made of, which history records
-as the worker of each of the batch's messages."""
+"""For a row of a staged result that names no parent: the claim of the batch that it was made from, which history
+records as the worker of each message in the batch."""
 
 CROSSING: Final = "crossing"
-"""The unique name of a message that goes to another database, which it gets when it is sent there."""
+"""The unique name that a message gets when it is sent to another database."""
 
 CAME_AS: Final = "came-as"
-"""That name, of a message that came from another database: it is found by it on both sides."""
+"""That name in a message that came from another database; the message is found by it on both sides."""
 
 CAME_FROM: Final = "came-from"
-"""Where it waited in the other database: the queue and its id there, such as `readings/17`."""
+"""Where the message waited in the other database: its queue and id there, such as `readings/17`."""
 
 NAMED_PARENTS: Final = 100
 
 
 def made_of(id: int, headers: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the headers of a message that is made of another one: the other's headers, plus its id as the parent."""
+    """Return the headers of a message that is made from another one: the other's headers, plus its id as the parent."""
     kept = {name: value for name, value in headers.items() if name not in (PARENTS, SET, OF_BATCH)}
     kept[PARENT] = id
     return kept
@@ -57,7 +57,7 @@ def crossed(name: str, queue: str, id: int, headers: Mapping[str, Scalar]) -> di
 
 
 def joined(set_id: int, parts: Sequence[int]) -> dict[str, Scalar]:
-    """Return the headers that say which set a message was made of.
+    """Return the headers that tell which set a message was made from.
 
     Args:
         set_id: the id of the set's message.

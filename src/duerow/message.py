@@ -28,7 +28,7 @@ LIVE: Final[tuple[Status, ...]] = ("new", "error")
 ON_DUPLICATE: Final[tuple[OnDuplicate, ...]] = ("ignore", "replace", "earliest", "reject")
 
 QUEUE_NAME: Final = r"[A-Za-z0-9_.:/-]{1,100}"
-"""What names of queues, and of schedules, look like: a regular expression for all of a name."""
+"""The regular expression that the whole name of a queue or schedule must match."""
 
 _QUEUE_NAME = re.compile(QUEUE_NAME)
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ _KEY_CHARACTERS, _KEY_BYTES = 255, 512
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """Why an attempt failed: the error's type, the messages of its whole cause chain, a truncated traceback."""
+    """Why an attempt failed: the error's type, the messages of its whole cause chain, and a truncated traceback."""
 
     type: str
     message: str

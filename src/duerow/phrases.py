@@ -1,6 +1,6 @@
 """The parts of an error that read differently in Python and on the command line: arguments, values, calls and hints.
 
-An error consists of text and phrases. Its `str` is worded for Python. Each other interface passes its own `Words`, and
+An error consists of text and phrases. Its `str` is worded for Python. Any other interface passes its own `Words` and
 need not know the errors.
 """
 
@@ -17,7 +17,7 @@ class Words(Protocol):
         ...
 
     def value(self, value: Any) -> str:
-        """Return another value for the argument that was named before."""
+        """Return another value for the argument named before it."""
         ...
 
     def call(self, name: str) -> str:
@@ -46,7 +46,7 @@ class Argument(NamedTuple):
 
 
 class Value(NamedTuple):
-    """Another value for the argument that was named before."""
+    """Another value for the argument named before it."""
 
     value: Any
 
@@ -56,7 +56,7 @@ class Value(NamedTuple):
 
 
 class Call(NamedTuple):
-    """An operation that helps, by the name of the queue's method."""
+    """An operation that would help, by the name of the queue's method."""
 
     name: str
 

@@ -1,8 +1,8 @@
 """Run plans: the only module that hands a step to a database.
 
 Logic that touches a database is written once, as a generator that yields steps and is sent their answers. Only the
-store knows what a step is (a statement and its values, a MongoDB command, a function of the in-memory store).
-`run` runs a plan with blocking calls, `arun` with awaited ones.
+store knows what a step is (a statement and its values, a MongoDB command, a function of the in-memory store). `run`
+executes a plan with blocking calls, and `arun` with awaited calls.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Transaction(Enum):
 
 
 BEGIN: Final = Transaction.BEGIN
-"""Yielded first by a plan of several steps. Inside a caller's own transaction it does nothing."""
+"""The first step of a plan of several steps. Inside a caller's own transaction it does nothing."""
 
 
 class Several:
-    """A step that is several steps, in this order; its answer is the list of their answers.
+    """A step that consists of several steps in this order; its answer is the list of their answers.
 
-    A connection with a method `at_once` sends them without waiting for answers, so that the database works on one step
-    while the next is made.
+    A connection with a method `at_once` sends the steps without waiting for answers, so that the database works on one
+    step while the next is being made.
 
     Args:
         steps: the steps, made one by one as they are sent.
-        slow: whether it may take milliseconds to make one; it is done in a thread beside an event loop then.
+        slow: whether making a step may take milliseconds; if so, an event loop has it made in a thread.
     """
 
     __slots__ = ("slow", "steps")
@@ -77,7 +77,7 @@ def _each(steps: Iterator[Any], execute: Execute) -> list[Any]:
 
 
 def mapped(plan: Plan[T], change: Callable[[Any], Any]) -> Plan[T]:
-    """Return a plan whose steps are what `change` makes of the steps of another plan, and all else is the same."""
+    """Return a plan that is like another one, except that `change` is applied to each of its steps."""
     try:
         step = next(plan)
         while True:
@@ -112,7 +112,7 @@ async def arun(plan: Plan[T], execute: AsyncExecute) -> T:
 
 
 async def aeach(several: Several, execute: AsyncExecute, in_threads: bool) -> list[Any]:
-    """Return the answers of several steps, each of which is made in a thread if so asked."""
+    """Return the answers of several steps, each of which is made in a thread if requested."""
     made = _made(several.steps, in_threads)
     at_once: Callable[[AsyncIterator[Any]], Awaitable[list[Any]]] | None = getattr(execute, "at_once", None)
     return [await execute(step) async for step in made] if at_once is None else await at_once(made)

@@ -1,4 +1,4 @@
-"""The right to work on one message until a time, and the receipt that proves it."""
+"""The right to work on one message until a given time, and the receipt that proves it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Kept(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class BareReservation(_Kept, Generic[P_co], frozen=True, gc=False):
-    """One message, leased to one consumer until a time.
+    """One message, leased to one consumer until a given time.
 
     Attributes:
         message: the message; its `due_at` is the due time that it had while it waited.

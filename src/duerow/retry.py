@@ -139,7 +139,7 @@ class ByError:
     def __call__(
         self, attempt: int, started_at: datetime | None = None, error: BaseException | None = None
     ) -> timedelta | None:
-        """Return the delay of the policy for this error; None beyond the limit, unless it has its own or snoozes."""
+        """Return the delay for this error; None beyond the limit, unless its policy has its own limit or snoozes."""
         for rule in self.rules:
             if isinstance(error, rule.errors):
                 return None if self._used_up(attempt, rule.policy) else rule.policy(attempt, started_at, error)
@@ -250,16 +250,15 @@ def exponential(
         ConfigurationError: the factor is not a number of at least 1, or the jitter is not a number from 0 to 1.
     """
     if not _is_number(factor) or not factor >= 1:
-        raise ConfigurationError(
-            f"factor is {shown(factor)}; a delay that shrinks never ends, so it must be at least 1"
-        )
+        raise ConfigurationError(f"factor is {shown(factor)}; a delay must not shrink, so it must be at least 1")
     if not _is_number(jitter) or not 0 <= jitter <= 1:
         raise ConfigurationError(f"jitter is {shown(jitter)}; it is a share of the delay, from 0 to 1")
     return Exponential(check_span("first", first), float(factor), check_span("maximum", maximum), jitter)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, float) or (type(value) is int and abs(value) < 1 << 53)  # a larger one may be no float
+    # a larger integer may not fit into a float
+    return isinstance(value, float) or (type(value) is int and abs(value) < 1 << 53)
 
 
 def limited(limit: int, policy: RetryFunction) -> Limited:
@@ -270,7 +269,7 @@ def limited(limit: int, policy: RetryFunction) -> Limited:
     """
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(
-            f"limit is {shown(limit)}; it counts attempts in all, so it must be an integer of at least 1"
+            f"limit is {shown(limit)}; it is the total number of attempts, so it must be an integer of at least 1"
         )
     if not callable(policy):
         raise ConfigurationError(

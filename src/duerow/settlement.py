@@ -18,7 +18,7 @@ from duerow.message import Draft, Failure, Message, OnDuplicate, Scalar, check_s
 from duerow.retry import RetryPolicy
 
 MAX_TRACEBACK: Final = 8_000
-"""How many characters of a traceback are kept: its end, where the error is."""
+"""How many characters of a traceback are kept, counted from its end, where the error is."""
 
 MAX_FAILURE: Final = 4_000
 """How many characters of a cause chain are kept."""
@@ -48,7 +48,7 @@ class Rollback(msgspec.Struct, frozen=True):
     """The attempt failed; the message is due again after a delay.
 
     Args:
-        delay: how long until then; None: the retry policy decides, and may give up.
+        delay: how long until it is due; None: the retry policy decides, and may give up.
         error: why it failed, as an exception, a `Failure` or text.
     """
 
@@ -143,8 +143,8 @@ class Gather(msgspec.Struct, frozen=True):
 
     Args:
         sets: the queue that holds the join's sets.
-        correlation: which set, as text.
-        within: how long after its first part a set is merged, complete or not.
+        correlation: the value that identifies the set, as text.
+        within: how long after its first part a set is merged, even if it is incomplete.
         limit: the maximum number of parts in a set.
         full: how the turn ends if the set has reached the limit and is not complete.
         count: the number of parts that makes a set complete.
@@ -168,7 +168,7 @@ class Close(msgspec.Struct, frozen=True, gc=False):
     """The set that this message stands for has waited long enough: it is closed with the parts that have arrived.
 
     Args:
-        correlation: which set.
+        correlation: the value that identifies the set.
         remember: how long the closed set is remembered; None: the next part begins a new set.
     """
 
@@ -197,9 +197,9 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
         policy: the queue's retry policy.
 
     A returned settlement is used as it is. A list of `Move`s sends a new message to each target and ends this one. A
-    return value that can only be a mistake is a failed attempt; any other return value is ignored. `Retry` and `Bury`
-    take effect whether returned or raised. Any other exception is a failed attempt: the policy gives a delay, or None
-    to bury the message.
+    return value that can only be a mistake counts as a failed attempt; any other return value is ignored. `Retry` and
+    `Bury` take effect whether returned or raised. Any other exception is a failed attempt: the policy gives a delay, or
+    None to bury the message.
     """
     if isinstance(outcome, Retry):
         used_up = outcome.counts and policy.limit is not None and message.attempts >= policy.limit
@@ -225,7 +225,7 @@ def mistake(outcome: object) -> str | None:
     """
     if isinstance(outcome, CoroutineType):
         outcome.close()  # otherwise Python warns about it
-        return "a coroutine, which nothing awaits; give async functions to duerow.aio.Worker"
+        return "a coroutine, which is never awaited; give async functions to duerow.aio.Worker"
     if isinstance(outcome, GeneratorType | AsyncGeneratorType):
         return "a generator, so none of it has run; return the outcome instead of yielding it"
     if isinstance(outcome, type) and issubclass(outcome, BaseException | Settlement):
@@ -288,9 +288,7 @@ def _place(error: BaseException) -> str:
 def _failed(message: Message, error: BaseException | Failure | str | None, policy: RetryPolicy) -> Settlement:
     delay = policy(message.attempts, message.last_attempt_at, error if isinstance(error, BaseException) else None)
     if delay is None:
-        return Bury(
-            error if error is not None else f"attempt {message.attempts} failed and the policy gives no further one"
-        )
+        return Bury(error if error is not None else f"attempt {message.attempts} failed, and the policy allows no more")
     if not isinstance(delay, timedelta):
         raise ConfigurationError(f"a retry policy gives a timedelta or None, not {shown(delay)}: {shown(policy, 120)}")
     return Rollback(max(delay, timedelta(0)), error)
@@ -302,7 +300,7 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
     for move in parts:
         if not isinstance(move, Move):
             odd = InvalidOutcome(
-                f"message {message.id}: a list of Moves has {shown(move, 120)} in it; return Moves alone"
+                f"message {message.id}: a list of Moves contains {shown(move, 120)}; return only Moves"
             )
             return _failed(message, odd, policy)
         payload = message.payload if move.payload is UNSET else move.payload

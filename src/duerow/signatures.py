@@ -1,4 +1,4 @@
-"""Whether a function of the user's can be called as duerow will: asked when it is given, not at each message."""
+"""Checks whether duerow can call a user's function: when the function is passed, not at each message."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _EMPTY: Final = inspect.Parameter.empty
 
 
 def check_call(what: str, function: object, *given: str) -> None:
-    """Raise ConfigurationError unless a function takes such positional arguments, as far as Python can tell.
+    """Raise ConfigurationError unless a function takes these positional arguments, as far as Python can tell.
 
-    A function that does not say what it takes, as some built-in ones, passes; so does a decorated one whose wrapper
-    takes anything.
+    A function without a signature, such as some built-in functions, passes, and so does a decorated function whose
+    wrapper takes anything.
 
     Args:
         what: what the function is, for the error, such as "a handler of whole batches".
         function: the function.
-        given: what each argument is, for the error.
+        given: a name for each argument, for the error.
     """
     try:
-        # What the wrapper of a decorator takes counts, not what is inside it: it may add or leave out arguments.
+        # The signature of a decorator's wrapper counts, not the wrapped function's: it may add or leave out arguments.
         signature = inspect.signature(function, follow_wrapped=False)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return

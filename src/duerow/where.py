@@ -12,7 +12,7 @@ A condition is true or false, never unknown: a comparison with a value that is m
 false, so its negation is true. `!=`, `not in` and `not like` are the negations of `=`, `in` and `like`. Integers and
 floats compare with each other, exactly; text compares by code point; booleans compare only with booleans, false before
 true. `like` is case-sensitive; in its pattern `%` matches any text, `_` matches one character and `\` escapes the next
-character. In Python, times are compared with aware datetimes, in text with ISO 8601 text; a time that a message does
+character. In Python, times are compared with aware datetimes; in text, with ISO 8601 text. A time that a message does
 not have (a stopped message has no `due_at`) is null. A path leads through objects only, not into lists.
 """
 
@@ -60,7 +60,7 @@ def as_condition(where: object, about: Subject = "message") -> Condition:
 
     Args:
         where: the condition.
-        about: its subject, which must have all the fields that the condition names.
+        about: the condition's subject, which must have all the fields that the condition names.
     """
     if isinstance(where, str):
         try:
@@ -90,7 +90,7 @@ def parse(text: str) -> Condition:
     Raises:
         InvalidCondition: it cannot be parsed, names a field that messages do not have, or is too long or too deep.
     """
-    from duerow.conditions.parser import read  # here, so that the parser is loaded only if a condition is written
+    from duerow.conditions.parser import read  # here, so that the parser is loaded only if a condition is given as text
 
     return cast(Condition, read(text, "condition"))
 

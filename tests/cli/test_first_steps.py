@@ -146,7 +146,7 @@ def test_a_shell_has_the_database_and_its_queues(command: Command, database: Dat
     )
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.startswith("hello 1 ['class', 'dead-mail', 'mail']")
-    assert command("shell", "-c", "if").stderr.startswith("duerow: --command is not Python")
+    assert command("shell", "-c", "if").stderr.startswith("duerow: --command is not valid Python")
 
 
 def test_a_shell_runs_what_it_reads(database: Database, url: str, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_an_operator_stores_what_a_program_says_of_its_queues_and_pipelines(
     assert command("declare", f"{module}:db").stdout.startswith("mail is declared: new")
     definition: Any = database.queue("mail").definition()
     assert definition.dead_letter == "mail-dead"
-    assert command("declare", f"{module}:mail").stdout == "mail is declared already\n"
+    assert command("declare", f"{module}:mail").stdout == "mail is already declared\n"
     assert command("declare", f"{module}:send").exit_code == 1
     assert parsed(command("pipeline", "declare", f"{module}:parcels", "--json"))["changed"] is True
     assert command("pipeline", "forget", "parcel").stderr.strip().endswith("did you mean 'parcels'?")

@@ -39,4 +39,4 @@ def test_history_is_shown_and_what_ended_is_pushed_again(command: Command, datab
     assert (done["count"], done["skipped"], len(done["ids"])) == (1, 1, 1)
     result = command("replay", "orders", "--id", str(third.message.id))
     assert result.exit_code == 1
-    assert "has no end of message" in result.stderr
+    assert "does not contain the end of message" in result.stderr

@@ -57,7 +57,7 @@ def test_a_queue_is_paused_and_resumed(command: Command, database: Database):
 def test_what_workers_may_do_is_shown_set_and_cleared(command: Command, database: Database):
     queue = database.queue("orders")
     queue.push("hello")
-    assert command("limit", "orders").stdout == "orders: no limits but those that each worker was started with\n"
+    assert command("limit", "orders").stdout == "orders: no limits except those that each worker was started with\n"
     said = command("limit", "orders", "--concurrency", "2", "--rate", "100", "--per", "0.5").stdout
     assert said == "orders: each worker runs at most 2 at once; each worker starts at most 100 in 0.5 s\n"
     set_, span = queue.limits(), timedelta(seconds=0.5)

@@ -125,7 +125,7 @@ def test_a_schedule_for_a_queue_that_is_not_known_wants_to_be_told_that_it_is_me
 def test_a_schedule_is_paused_resumed_and_pushed(command: Command, database: Database):
     database.schedule("nightly", cron="0 3 * * *", queue="mail", payload="report")
     assert "nightly is paused" in command("schedule", "pause", "nightly").stdout
-    assert "was paused before" in command("schedule", "pause", "nightly").stdout
+    assert "was already paused" in command("schedule", "pause", "nightly").stdout
     assert "paused" in command("schedule", "list").stdout
     assert "ticks next at" in command("schedule", "resume", "nightly").stdout
     assert "pushed message" in command("schedule", "push", "nightly").stdout

@@ -42,10 +42,10 @@ def test_a_worker_that_reloads_runs_the_changed_handler(tmp_path: Path) -> None:
         command = [sys.executable, "manage.py", "runworker", "--reload"]
         worker = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output, process_group=0)
     try:
-        told("duerow works on", 1)
+        told("duerow is working on", 1)
         handlers = folder / "shop" / "queues.py"
         handlers.write_text(handlers.read_text().replace('F("count") + 1', 'F("count") + 100'))
-        told("duerow works on", 2, handlers)
+        told("duerow is working on", 2, handlers)
         manage("shell", "-c", "from shop.queues import ledger; ledger.push({'item': 'lamp'})")
         told("fetched 1 of ledger", 1)
         until = time.monotonic() + PATIENCE

@@ -188,7 +188,7 @@ def test_a_queue_can_have_another_name_there_and_its_letters_find_back_to_it(mak
         ({"to": "closed"}, QueueDraining, "closed"),
         ({"to": "other"}, ConfigurationError, "lease: target"),
         ({"move": True}, ConfigurationError, "pause it in the source"),
-        ({"queue": "undeclared"}, ConfigurationError, "no declared span for the target"),
+        ({"queue": "undeclared"}, ConfigurationError, "does not say how long to keep it"),
         ({"queue": "interrupted"}, ConfigurationError, "a move was interrupted"),
     ],
     ids=str,

@@ -291,7 +291,7 @@ def test_kinds_that_nobody_here_knows_go_through(two: Callable[..., Pair]) -> No
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda db: Elsewhere("a b", down), "a queue elsewhere: a queue cannot be called 'a b'"),
+        (lambda db: Elsewhere("a b", down), "a queue in another database: a queue cannot be called 'a b'"),
         (lambda db: Elsewhere("x", "url"), "connect is 'url'; give a function"),  # type: ignore[arg-type]
         (lambda db: Elsewhere("x", down, database=""), "database is 1 to 100 printable characters, not ''"),
         (lambda db: Elsewhere("x", lambda url: url), r"connect of queue 'x' of another database is called with \(\)"),
@@ -354,7 +354,7 @@ def test_a_target_that_cannot_keep_the_promise_is_refused_before_anything_is_sen
         async with await duerow.aio.connect("memory://") as other:
             relay(other.queue("x")).run(source)
 
-    with pytest.raises(ConfigurationError, match="both databases are blocking, or both are awaited"):
+    with pytest.raises(ConfigurationError, match="both databases must be blocking, or both async"):
         asyncio.run(awaited())
     assert [one.payload for one in source.queue("pack").find()] == ["a"]
 

@@ -57,7 +57,7 @@ def test_the_tables_of_a_run_are_made_anew_dropped_and_no_reason_to_refuse(setti
 
 
 def test_a_store_within_one_process_is_refused():
-    with pytest.raises(ConfigurationError, match="that several processes reach"):
+    with pytest.raises(ConfigurationError, match="that several processes can open"):
         torture.torture("memory://", Options(kills=0))
 
 

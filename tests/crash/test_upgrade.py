@@ -146,7 +146,7 @@ def test_a_migration_that_is_missing_or_made_twice_and_a_migrator_that_failed_ar
     (tmp_path / "migrated-2").write_text(f"{NAMES[-1]}\n")
     broken = "\n".join(one.broken_promises([*enumerate(NAMES[:-1], 1)]))
     assert "1 migrators failed:\nit has no rights" in broken
-    assert "are to be noted once each" in broken
+    assert "should be recorded once each" in broken
     assert f"2 migrators say that they made {NAMES[-1]}" in broken
     assert f"1 migrators say that they made {NAMES[0]}" in broken
     unfinished, _ = upgrade(tmp_path)

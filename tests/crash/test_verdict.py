@@ -176,5 +176,5 @@ def test_each_tick_of_the_schedule_is_pushed_once() -> None:
     assert ticked(ticks(1), 1) == ["the tick of 2026-01-01 12:00:00.250000+00:00 was pushed 0 times"]
     assert ticked(ticks(0, 1, 1), 1) == ["the tick of 2026-01-01 12:00:01.250000+00:00 was pushed 2 times"]
     assert ticked(ticks(0, 0.5, 1), 1) == [
-        "message 2 is of 2026-01-01 12:00:00.750000+00:00, which is no tick of the schedule"
+        "message 2 is for 2026-01-01 12:00:00.750000+00:00, which is not a tick of the schedule"
     ]

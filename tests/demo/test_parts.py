@@ -88,7 +88,7 @@ def test_a_healthy_line_becomes_a_flight(database: Database):
         (",1400,", ",far,", "distance"),
         (",1400,", ",", "argument"),
         (",830,", ",NA,", "no arrival"),
-        (",227,", ",NA,", "how long in the air"),
+        (",227,", ",NA,", "time in the air"),
         (",517,515,2,", ",517,515,47,", "delay at departure"),
         (HEALTHY, "", "argument"),
     ],
@@ -247,7 +247,7 @@ def test_a_phone_that_is_off_fails_and_a_number_of_nobody_is_given_up(
 ):
     with pytest.raises(GatewayError, match="unreachable"):
         gateway.send(sms(database, sender.UNREACHABLE[0]))
-    with pytest.raises(Bury, match="nobody has the number"):
+    with pytest.raises(Bury, match="not in use"):
         gateway.send(sms(database, sender.REFUSED))
     assert answers(engine) == ["unreachable", "refused"]
 

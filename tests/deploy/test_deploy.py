@@ -118,7 +118,7 @@ def test_the_probes_of_the_manifest_tell_a_hanging_worker_from_one_without_a_dat
     (worker,) = [one for manifest in manifests("worker") for one in containers(manifest) if one["name"] == "worker"]
     asked = {name: worker[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
     away = Health(True, False, "the database of the worker on mail does not answer")
-    hanging = Health(False, False, "the worker on mail has not looked after its database for 90 s")
+    hanging = Health(False, False, "the worker on mail has not checked its database for 90 s")
     assert {name: answer(path, away)[0] for name, path in asked.items()} == {
         "startupProbe": 503,
         "livenessProbe": 200,

@@ -246,10 +246,10 @@ def test_what_cannot_be_a_queue_is_refused_with_what_to_do() -> None:
     with pytest.raises(ConfigurationError, match=r"Keyed\.sending: the column name of the primary key is LargeBinary"):
         EntityQueue(Keyed.sending, blocking)
     for heir in (Letter, Bill):
-        with pytest.raises(ConfigurationError, match=r"declared in Document, .*: take Document\.sending, "):
+        with pytest.raises(ConfigurationError, match=r"declared in Document, .*: use Document\.sending, "):
             EntityQueue(heir.sending, blocking)
     for joined in (Document.sending, Letter.posting, Bill.collecting):
-        with pytest.raises(ConfigurationError, match=r"kept in several that are joined; give a function"):
+        with pytest.raises(ConfigurationError, match=r"kept in several joined tables; give a function"):
             EntityQueue(joined, blocking, on_done="delete")
     with pytest.raises(ConfigurationError, match=r"as in SmsMessage\.sending"):
         EntityQueue(Billing.key, blocking)  # type: ignore[arg-type]

@@ -71,14 +71,14 @@ def test_messages_are_sent_tried_again_and_given_up_and_looked_after_by_ordinary
     assert sum(fetched) == 9
     assert max(fetched) <= 4  # how many each time depends on how long sending took so far
     assert re.search(r"sent message \d+ of shop-1 to \+385 91 \d{6}", said)
-    assert "9 sent now, 9 in all; 0 ready, 0 waiting for another attempt, 0 given up" in said
+    assert "9 sent now, 9 in all; 0 ready, 0 waiting for another attempt, 0 dead" in said
 
     run(engine, "--messages", "4", "--failures", "1")
     said = capsys.readouterr().out
     attempt = r"message 10 of sms_message\.sending failed at attempt 2: ConnectionError: .*; retry at .* UTC"
     assert re.search(attempt, said)
     assert "message 10 of sms_message.sending is buried after attempt 3: ConnectionError: the gateway" in said
-    assert "0 sent now, 9 in all; 0 ready, 0 waiting for another attempt, 4 given up" in said
+    assert "0 sent now, 9 in all; 0 ready, 0 waiting for another attempt, 4 dead" in said
 
     with engine.begin() as connection:
         assert ask(connection, "count pending") == [(0,)]
@@ -94,7 +94,7 @@ def test_messages_are_sent_tried_again_and_given_up_and_looked_after_by_ordinary
         assert ask(connection, "count pending") == [(4,)]
         connection.execute(text("UPDATE sms_message SET sending_due_at = NULL WHERE id = 10"))
     run(engine, "--messages", "0", "--failures", "0")
-    assert "3 sent now, 12 in all; 0 ready, 0 waiting for another attempt, 1 given up" in capsys.readouterr().out
+    assert "3 sent now, 12 in all; 0 ready, 0 waiting for another attempt, 1 dead" in capsys.readouterr().out
     with engine.begin() as connection:
         ask(connection, "delete by attempts")
         assert connection.execute(text("SELECT count(*) FROM sms_message")).scalar() == 12

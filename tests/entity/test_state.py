@@ -134,7 +134,7 @@ def test_a_state_is_read_in_conditions_and_written_by_its_methods_alone(engine: 
         assert found.id == id
         with pytest.raises(AttributeError, match=r"call schedule\(\)"):
             found.sending.status = "done"
-        with pytest.raises(ConfigurationError, match="its token has to grow"):
+        with pytest.raises(ConfigurationError, match="its token must increase"):
             found.sending = QueueState()
         with pytest.raises(ConfigurationError, match="is a queue state, not 'now'"):
             Mail(payload=1, headers={}).sending = "now"  # type: ignore[assignment]

@@ -45,7 +45,7 @@ def test_a_dozen_modules_come_through_the_pipeline_as_a_plain_loop_has_them(
 
 def test_what_is_there_twice_is_no_finding() -> None:
     entries = list(plain_loop.find(["this"]).entries.values())
-    with pytest.raises(ValueError, match="this is there twice"):
+    with pytest.raises(ValueError, match="this occurs twice"):
         findings.gather(entries * 2, [])
 
 

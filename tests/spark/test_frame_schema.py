@@ -190,8 +190,8 @@ def test_what_no_column_can_hold_is_refused_with_the_path_to_it() -> None:
     for of, why in (
         (Mixed, r"Mixed.some\[\] has no column, since it can be of several types; pass schema="),
         (Tree, "Tree.left has no column, since Tree contains itself"),
-        (Reserved, "a field is called '_id', as a column that frames have themselves"),
-        (Twice, "'name' and 'Name' are one column to Spark"),
+        (Reserved, "a field is called '_id', which is the name of a column in all frames"),
+        (Twice, "'name' and 'Name' are the same column to Spark"),
     ):
         with pytest.raises(ConfigurationError, match=why):
             schema_of(of)

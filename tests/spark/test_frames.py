@@ -134,7 +134,7 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
     ({}, lambda frame: frame.sparkSession.readStream.format("rate").load(), "returned a stream"),
     ({}, lambda frame: frame.select("nothing"), "Spark cannot plan the result of its function: .*nothing"),
     ({}, lambda frame: frame.select("_id"), "has no columns for a payload"),
-    ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, which tells the message of each row"),
+    ({"rowwise": True}, lambda frame: frame.drop("_id"), "has no column _id, which identifies the message of each row"),
     ({}, lambda frame: frame.crossJoin(frame), "has the column '_attempts', .* twice"),
     ({}, lambda frame: frame.withColumn("_due", F.lit("soon")), "has _due as string; it is a column of type timestamp"),
     ({}, lambda frame: frame.withColumn("_hops", F.lit(0)), "has a column '_hops'"),
@@ -144,7 +144,7 @@ MISTAKES: list[tuple[dict[str, Any], Any, str]] = [
         lambda frame: frame.select(F.lit(1).alias("x"), F.lit(2).alias("X")),
         "cannot be written as messages: .*AMBIGUOUS_REFERENCE",
     ),
-    ({"to": ["b", "c"]}, kept, "has no column _queue, and may go to 'b', 'c'"),
+    ({"to": ["b", "c"]}, kept, "has no column _queue to choose between 'b', 'c'"),
     (
         {"to": "typed"},
         lambda frame: frame.withColumn("n", F.lit("x")),

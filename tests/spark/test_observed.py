@@ -105,9 +105,9 @@ def test_what_spark_cannot_compute_is_refused_before_anything_is_done(
     db.queue("a").push({"n": 1})
     for observe in ({"x": "sum(nothing)"}, {"x": "n"}):
         wrong = pipeline(lambda f: f, observe=observe)
-        with pytest.raises(ConfigurationError, match="frame 'a': observe: Spark cannot compute it of the result"):
+        with pytest.raises(ConfigurationError, match="frame 'a': observe: Spark cannot compute it from the result"):
             spark.step(wrong, place.url, session, **place.settings)
-        with pytest.raises(ConfigurationError, match="frame 'a': observe: Spark cannot compute it of the result"):
+        with pytest.raises(ConfigurationError, match="frame 'a': observe: Spark cannot compute it from the result"):
             spark.explain(wrong, "a", session)
     assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)]
     spark.explain(pipeline(lambda f: f, observe={"x": "max(n)"}), "a", session)

@@ -248,9 +248,9 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
 @pytest.mark.parametrize(
     ("columns", "given", "said"),
     [
-        ("n long", {}, "has a column payload, and this one has n: for example"),
-        ("payload string, n long", {}, "has no column n, only payload, key"),
-        ("id long, token long, payload string", {}, "has no column id, token, only"),
+        ("n long", {}, "needs a column payload, but this one has n: for example"),
+        ("payload string, n long", {}, "cannot have a column n, only payload, key"),
+        ("id long, token long, payload string", {}, "cannot have a column id, token, only"),
         (
             "payload struct<at: timestamp>",
             {},

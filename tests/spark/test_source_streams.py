@@ -344,7 +344,7 @@ def test_in_foreach_batch_a_stream_goes_wherever_a_frame_can_and_its_messages_ar
         ("id long, token long", {"done": "false"}, "give exactly one of the option to"),
         ("id long, token long", {"to": "x", "queue": None}, "name the queue that lent the messages"),
         ("id long, token long, payload date", {"to": "x"}, "payload is of type date"),
-        ("id long, token long, payload string", {}, "has no column id, token, only"),
+        ("id long, token long, payload string", {}, "cannot have a column id, token, only"),
         ("payload string", {"atomic": "true"}, "no option atomic"),
     ],
 )

@@ -304,7 +304,7 @@ def test_what_is_no_batch_is_dead_and_the_table_stays_as_it_is(
         push(db, sink, {"odd": 1})
         work_off(db, delivering(sink))
         (dead,) = db.queue(sink.batches).find()
-        assert "is no batch of it" in str(dead.last_error)
+        assert "is not a batch of it" in str(dead.last_error)
         db.queue(sink.batches).purge(sink.batches)
 
 
@@ -439,7 +439,7 @@ def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserve
     monkeypatch.setattr(lakes, "_iceberg", lambda sink: iceberg)
     given: dict[str, Any] = {"path": "p"} if format == "delta" else {"table": "x.t"}
     lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["shop"], **given))
-    with pytest.raises(ConfigurationError, match="is divided by the columns 'shop'; partition_by names 'day'"):
+    with pytest.raises(ConfigurationError, match="is partitioned by the columns 'shop'; partition_by names 'day'"):
         lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["day"], **given))
 
 

@@ -94,7 +94,7 @@ def test_columns_that_cannot_divide_a_table_are_refused_before_anything_is_settl
     db.queue("lake").push({"n": 1, "name": "a"})
     function = {"function": lambda frame: frame.withColumn("x", F.lit(1.5))} if changed else {}
     name, why = (
-        ("x", "'x' of type double; a table is divided by text") if changed else ("day", "the table has 'n', 'name'")
+        ("x", "'x' of type double; a table is partitioned by text") if changed else ("day", "the table has 'n', 'name'")
     )
     with pytest.raises(ConfigurationError, match=why):
         run(sink(tmp_path, partition_by=[name], **function), place, session)

@@ -58,7 +58,7 @@ def worker(database: duerow.Database) -> duerow.Worker:
 def test_a_worker_that_runs_is_alive_and_ready(worker: duerow.Worker):
     with probed([worker], ("127.0.0.1", 0)) as port:
         assert get(port, "/healthz")[0] == 200
-        assert get(port, "/readyz") == (503, '{"status":"the worker does not run"}')
+        assert get(port, "/readyz") == (503, '{"status":"the worker is not running"}')
         with running(worker):
             assert get(port, "/readyz") == (200, '{"status":"ok"}')
         assert get(port, "/readyz")[0] == 503
@@ -70,7 +70,7 @@ def test_a_worker_that_hangs_is_not_alive(worker: duerow.Worker, monkeypatch: py
         monkeypatch.setattr(of_workers, "SILENT", -1.0)
         status, told = get(port, "/healthz")
         assert status == 503
-        assert "has not looked after its database" in told
+        assert "has not checked its database" in told
 
 
 def test_a_worker_whose_database_does_not_answer_is_not_ready_but_alive(worker: duerow.Worker, monkeypatch):

@@ -18,8 +18,8 @@ from duerow.telemetry.liveness import HealthFile, Systemd, reported, systemd_of
 from duerow.worker.health import Health
 
 READY = Health(True, True, "ok")
-STARTING = Health(True, False, "the worker does not run")
-HANGING = Health(False, False, "the worker on mail has not looked after its database for 90 s")
+STARTING = Health(True, False, "the worker is not running")
+HANGING = Health(False, False, "the worker on mail has not checked its database for 90 s")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_systemd_is_told_once_that_the_workers_are_ready_and_then_that_they_live
     for health in (STARTING, READY, READY, HANGING):
         systemd.report(health)
     systemd.end()
-    assert heard(manager) == ["STATUS=the worker does not run", "WATCHDOG=1"]
+    assert heard(manager) == ["STATUS=the worker is not running", "WATCHDOG=1"]
     assert heard(manager) == ["STATUS=ok", "READY=1", "WATCHDOG=1"]
     assert heard(manager) == ["STATUS=ok", "WATCHDOG=1"]
     assert heard(manager) == [f"STATUS={HANGING.why}"]
@@ -80,7 +80,7 @@ def test_a_manager_that_is_gone_stops_no_work(tmp_path: Path, caplog: pytest.Log
 def test_the_file_is_written_while_the_workers_live_and_removed_at_their_end(tmp_path: Path) -> None:
     path = tmp_path / "worker"
     file = HealthFile(path)
-    assert json.loads(path.read_text()) == {"status": "the worker does not run"}
+    assert json.loads(path.read_text()) == {"status": "the worker is not running"}
     file.report(READY)
     assert json.loads(path.read_text()) == {"status": "ok"}
     os.utime(path, (1, 1))

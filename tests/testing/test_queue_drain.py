@@ -130,7 +130,7 @@ def test_a_handler_may_ask_for_its_attempt(db: duerow.Database):
 def test_messages_that_go_round_for_ever_are_found_out_and_given_back(db: duerow.Database):
     queue = db.queue("mails")
     queue.push("x")
-    with pytest.raises(AssertionError, match=r"after 10 turns message .* of 'mails' is due still"):
+    with pytest.raises(AssertionError, match=r"after 10 turns message .* of 'mails' is still due"):
         drain({queue: lambda message: duerow.Move("mails")}, limit=10)
     assert [(message.status, message.attempts) for message in queue.peek()] == [("new", 0)]
 

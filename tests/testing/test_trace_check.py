@@ -73,11 +73,11 @@ WRONG: dict[str, tuple[Callable[[], Story], str]] = {
     ),
     "a message is handed out while its lease runs": (
         lambda: Story().handed(A).handed(A, 2, after=59),
-        "a message is handed out when its lease has ended, or something has ended its turn",
+        "a message is handed out only after its lease, or its turn, has ended",
     ),
     "a message is handed out while its extended lease runs": (
         lambda: Story().handed(A).extended(A).handed(A, 2, after=90),
-        "a message is handed out when its lease has ended, or something has ended its turn",
+        "a message is handed out only after its lease, or its turn, has ended",
     ),
     "a stale receipt commits": (
         lambda: Story().handed(A).handed(A, 2, after=61).settled(A),
@@ -101,11 +101,11 @@ WRONG: dict[str, tuple[Callable[[], Story], str]] = {
     ),
     "two of a group are out": (
         lambda: Story().handed(A, group="g").handed(B, group="g").settled(A),
-        "of a group one message is out at a time",
+        "only one message of a group is out at a time",
     ),
     "one of a group is popped while another one is out": (
         lambda: Story().handed(A, group="g").popped(B, group="g").settled(A),
-        "of a group one message is out at a time",
+        "only one message of a group is out at a time",
     ),
     "a key is pushed twice": (
         lambda: Story().pushed(A, "k").pushed(B, "k").handed(A, key="k"),

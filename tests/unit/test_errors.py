@@ -53,7 +53,10 @@ def test_a_refused_batch_travels_with_what_was_refused_and_names_the_first_of_it
     assert [(one.receipt, str(one.error)) for one in again.refused] == [
         (one.receipt, str(one.error)) for one in refused
     ]
-    assert "batch 'b-1' was not published, and nothing was changed: 4 turns of it were refused (message 7" in str(again)
+    assert (
+        "batch 'b-1' was not published, and nothing was changed: 4 turns of the batch were refused (message 7"
+        in str(again)
+    )
     assert "message 9" in str(again)
     assert "message 10" not in str(again)
 

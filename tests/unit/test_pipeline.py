@@ -312,7 +312,7 @@ def test_a_pipeline_is_drawn_with_its_labels_and_outputs() -> None:
     ("returned", "said"),
     [
         (lambda message: generating(message), "a generator, so none of it has run"),
-        (lambda message: awaited(message), "a coroutine, which nothing awaits"),
+        (lambda message: awaited(message), "a coroutine, which is never awaited"),
         (lambda message: Bury, "the class Bury"),
         (lambda message: (Move("b"), Move("c")), "a tuple with Move"),
     ],

@@ -44,7 +44,7 @@ async def an_async_generator():
     [
         ((one for one in [Move("billing")]), "a generator, so none of it has run"),
         (an_async_generator(), "a generator, so none of it has run"),
-        (a_coroutine(), "a coroutine, which nothing awaits"),
+        (a_coroutine(), "a coroutine, which is never awaited"),
         ((Move("billing"), Move("archive")), r"a tuple with Move\(to='billing'.* in it"),
         ([1, Bury("no use")], r"a list with Bury\('no use'\) in it"),
         ((Retry(MINUTE),), "a tuple with Retry"),
@@ -204,7 +204,7 @@ def test_a_list_that_mixes_moves_with_other_things_is_a_failed_attempt():
     assert isinstance(ended, Rollback)
     assert isinstance(ended.error, InvalidOutcome)
     assert "message 7" in str(ended.error)
-    assert str(ended.error) == "message 7: a list of Moves has 'b' in it; return Moves alone"
+    assert str(ended.error) == "message 7: a list of Moves contains 'b'; return only Moves"
 
 
 def test_a_failure_names_the_whole_chain_of_causes_and_the_end_of_its_traceback():

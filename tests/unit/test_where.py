@@ -118,7 +118,7 @@ def test_conditions_are_not_combined_with_the_words_of_python():
         (lambda: parse("id = " + "9" * 5_000), "64-bit integer"),
         (lambda: parse("id ="), "ends too early"),
         (lambda: parse("  "), "empty"),
-        (lambda: parse("id = 1 id"), "from character 8, 'id', on"),
+        (lambda: parse("id = 1 id"), "from character 8 on: 'id'"),
         (lambda: every(*[payload.a == n for n in range(201)]), "more than 200 comparisons"),
     ],
 )

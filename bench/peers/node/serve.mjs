@@ -88,6 +88,7 @@ const peer = await connect(require, url, QUEUE);
 const run = await ACTIONS[action](peer, JSON.parse(argument));
 console.log("ready");
 await heard;
-console.log(JSON.stringify((await run()) ?? null));
+const answer = JSON.stringify((await run()) ?? null);
+await new Promise((resolve) => process.stdout.write(`${answer}\n`, resolve)); // a long one takes more than one write
 await peer.close();
 process.exit(0);

@@ -1,4 +1,4 @@
-"""Route orders from one queue to two others, and keep a table of what has been approved."""
+"""Route orders from one queue to two others, and show the orders that are waiting for approval as a table."""
 
 import os
 
@@ -22,6 +22,6 @@ def route() -> DataFrame:
 
 @dp.materialized_view
 def approved() -> DataFrame:
-    """Read the orders that somebody must approve; this reserves none of them."""
+    """Read the orders that are waiting for approval, without reserving them."""
     waiting = spark.read.format("duerow").option("url", URL).option("queue", "approve").load()
     return waiting.selectExpr("id", "get_json_object(payload, '$.item') AS item", "created_at")

@@ -1,4 +1,4 @@
-"""What the shop keeps."""
+"""The tables of the shop."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""The queues of the shop, and what is done with their messages."""
+"""The queues of the shop, and their handlers."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from duerow.contrib.django import queue
 ledger = queue("ledger")
 
 
-@ledger.handler(transactional=True)  # what it writes is committed with the end of its message: exactly once
+@ledger.handler(transactional=True)  # its writes and the end of its turn are committed together: exactly once
 def count(message: Message, connection: Any) -> None:
     sold, _ = Sold.objects.get_or_create(item=message.payload["item"])
     Sold.objects.filter(pk=sold.pk).update(count=F("count") + 1)

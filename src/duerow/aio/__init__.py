@@ -1,4 +1,4 @@
-"""The awaited face: the same names as `duerow`, with `await`, `async with` and an async worker."""
+"""The async face: the same names as `duerow`, with `await`, `async with` and an async worker."""
 
 from duerow.aio.copy import copy
 from duerow.aio.database import Database, connect

@@ -42,15 +42,15 @@ class QueueBulk:
         self._queue, self._database = queue, queue.database
 
     async def lend(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> Lease:
-        """Reserve up to n due messages until now + lease, as `reserve_many` does, without reading them.
+        """Reserve up to n due messages until now + lease, like `reserve_many`, but without reading them.
 
-        Many tasks can then read them in parallel with `leased_range`. It reserves pieces of 5,000, one transaction per
-        piece; if a later one fails, the messages reserved so far are given back.
+        Many tasks can then read them in parallel with `leased_range`. It reserves in pieces of 5,000, one transaction
+        per piece; if a later one fails, the messages reserved so far are given back.
 
         Args:
-            n: the most to reserve.
+            n: the maximum number to reserve.
             lease: how long; default: the queue's lease.
-            consumer: who takes them, a unique name for each call; default: a new claim of this process.
+            consumer: the consumer that takes them, a name unique to each call; default: a new claim of this process.
         """
         limit, span = edits.how_many(n), self._queue._lease(lease)
         claim = consumer or new_claim()
@@ -100,7 +100,7 @@ class QueueBulk:
         return refused
 
     async def give_back(self, leased: Lease) -> list[Refused]:
-        """Give back reserved messages, due as before, with no attempt counted; return those no longer held."""
+        """Give back reserved messages, due as before, with no attempt counted; return those that are no longer held."""
         turns = [Turn(receipt, Released(None), self._group(leased, receipt.id)) for receipt in leased.receipts]
         return await self._queue._turns.writer.write(turns, None)
 
@@ -116,7 +116,7 @@ class QueueBulk:
         return piece
 
     async def _give_back_for(self, error: BaseException, leased: Lease) -> None:
-        """Give back what was reserved before an error; if that fails too, the messages are due when the lease ends."""
+        """Give back messages reserved before an error; if that fails too, they are due when their leases end."""
         if not leased.receipts:
             return
         try:
@@ -142,13 +142,14 @@ class DatabaseBulk:
         self._database = database
 
     async def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> None:
-        """Store entries that stay invisible until `publish`; another call with the same batch and part adds to it.
+        """Store entries that stay invisible until `publish`; another call with the same batch and part adds more.
 
         They are kept for a day, and may be lost if the server crashes; `publish` detects that.
 
         Args:
             batch: the name of the batch; globally unique.
-            part: the name of the stager: one attempt of a task, so that entries of a failed attempt are left out.
+            part: the name of the stager: one attempt at a task, so that the entries of a failed attempt can be left
+                out.
             entries: encoded messages.
         """
         await self._database.run(lambda: self._database.store.bulk.stage(batch, part, entries), None, len(entries))
@@ -163,7 +164,7 @@ class DatabaseBulk:
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Published:
-        """End turns, push the staged entries of some parts of a batch, and discard the rest: in one transaction.
+        """End turns, push the staged entries of some parts of a batch, and discard the rest, all in one transaction.
 
         Args:
             batch: the name of the batch.
@@ -171,8 +172,8 @@ class DatabaseBulk:
             turns: the turns to end first.
             on_duplicate: as in `Queue.push`.
             once: a name that is recorded in the same transaction for 30 days; if it is already recorded, nothing
-                happens. With a name, simply call publish again if its answer was lost.
-            keep: what is kept of the turns; see `Queue.keeping`.
+                happens. With a name, simply call publish again if the answer was lost.
+            keep: what to keep of the turns; see `Queue.keeping`.
 
         Raises:
             BatchRefused: a turn was refused; nothing happened.

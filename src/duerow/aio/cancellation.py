@@ -1,4 +1,4 @@
-"""How a worker hears, while handlers run, that their messages were cancelled or asked about."""
+"""How a worker learns that messages were cancelled, or that somebody asked about them, while their handlers run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from duerow.worker.run import Run
 from duerow.worker.stack import places
 
 UNTOLD: Final = 0.5
-"""Seconds to wait where the database tells nothing; after it the worker looks, and rests as long: a look a second."""
+"""Seconds to wait if the database sends no notifications; the worker then checks and pauses: one check a second."""
 
 NOTED: Final = 5.0
-"""Seconds for which it is enough to have told the database once that this worker listens."""
+"""Seconds for which the database needs to be told only once that this worker is listening."""
 
 
 class CancellationListener:
-    """Hears of cancelled messages, and of questions about messages.
+    """Listens for cancelled messages and for questions about messages.
 
-    It has a connection of its own, since the worker may sleep on the other one. Where the database tells nothing, each
-    wait is short, and the worker looks for itself.
+    It uses a separate connection, because the worker may be sleeping on the other one. If the database sends no
+    notifications, each wait is short, and the worker checks by itself.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues) -> None:
@@ -36,12 +36,12 @@ class CancellationListener:
         self._noted_at = float("-inf")
         self._told = self._database.store.capabilities.wakes_consumers
         self._listener: AsyncListener | None = None
-        self._turn = threading.Lock()  # whoever wakes a listener must not find it closed
+        self._turn = threading.Lock()  # wake() must not find the listener closed
 
     async def wait(self, seconds: float) -> bool:
         """Wait at most this many seconds; return whether messages may have been cancelled or asked about.
 
-        The first call begins to listen, and returns at once: nobody has told what happened before.
+        The first call starts listening and returns true at once, because nothing announced what happened before.
 
         Raises:
             StoreUnavailable: the connection cannot be opened, or broke; the next call opens another.
@@ -58,22 +58,22 @@ class CancellationListener:
             raise
 
     async def _note(self) -> None:
-        """Have pushes of questions wake this worker: some databases wake only those who are known to sleep."""
+        """Ensure that pushed questions wake this worker: some databases wake only workers that are known to sleep."""
         if self._told and self._asked and monotonic() - self._noted_at >= NOTED:
             self._noted_at = monotonic()
             until = timedelta(seconds=2 * NOTED)
             await self._database.run(lambda: self._database.store.messages.next_due(self._asked, until))
 
     def wake(self) -> None:
-        """End a running wait."""
+        """End the current wait."""
         with self._turn:
             if self._listener is not None:
                 self._listener.wake()
 
     async def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         with self._turn:
             listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+            with suppress(StoreUnavailable):  # a lost connection needs no closing
                 await listener.close()

@@ -1,4 +1,4 @@
-"""Carries out what a worker asks about its permits; see `duerow.worker.cluster_limit`."""
+"""Executes a worker's steps for its permits; see `duerow.worker.cluster_limit`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from duerow.worker.run import Run
 
 
 class PermitDesk:
-    """The queue of a worker's permits, and that of what a rate has allowed: a message for each entry.
+    """The queue of a worker's permits, and the queue that records what a rate has allowed, one message per entry.
 
-    An entry is due when it counts no longer, by the database's clock.
+    An entry is due when it no longer counts, by the database's clock.
 
     Args:
-        run: the run that wants them.
-        database: where the worker's queues are.
+        run: the run that needs the permits.
+        database: the database of the worker's queues.
     """
 
     def __init__(self, run: Run, database: Executor) -> None:
@@ -35,7 +35,7 @@ class PermitDesk:
 
     @property
     def actions(self) -> dict[type, Callable[[Any], Any]]:
-        """How each step is carried out."""
+        """The function that executes each step."""
         return {
             MakePermits: self._make,
             TakePermits: self._take,
@@ -66,5 +66,5 @@ class PermitDesk:
 
     async def _note(self, step: NoteBegun) -> None:
         if step.new:
-            await self._begun.pop_many(ENTRIES)  # they count no longer
+            await self._begun.pop_many(ENTRIES)  # they no longer count
         await self._begun.push(step.total, key=step.entry, delay=step.span, on_duplicate="replace")

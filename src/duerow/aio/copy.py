@@ -69,31 +69,31 @@ async def copy(
 
     A copy leaves the source unchanged, and pauses the target's queue when it begins, so that consumers do not work on
     both until you resume it. With `move` each message leaves the source, and two consumers can never have the same
-    message; consumers of the source and of the target may go on working.
+    message; consumers of the source and the target may keep working.
 
     Args:
-        source: the database that has the queue.
-        target: the database to copy it to; both are sync, or both async.
+        source: the database that contains the queue.
+        target: the database to copy it to; both must be sync, or both async.
         queue: its name.
-        move: whether messages leave the source. Its history stays there as well.
+        move: whether messages leave the source. The queue's history also stays in the source.
         to: its name in the target; default: the same.
-        history: how long the target keeps turns after they finished; zero: turns are not copied. Default: as in the
-            queue's definition.
+        history: how long the target keeps turns after they end; zero: turns are not copied. Default: as in the queue's
+            definition.
         dead_letters: whether to copy the queue's dead letters too, from the queue that its definition names into a
             queue of the same name.
         keep_settings: whether the target's definition of the queue may differ. If the target has none, it gets the
             source's.
-        beside: whether the target's queue may already have messages that are not of this copy.
-        name: the name of the copy: to copy the same messages again into an emptied target, choose another name.
+        beside: whether the target's queue may already have messages that do not come from this copy.
+        name: the name of the copy; to copy the same messages again into an emptied target, choose another name.
 
     Returns:
         Counts of what arrived and what was left behind; false if anything was left behind.
 
     Raises:
         ConfigurationError: both are the same database, the source has no such queue, the target's definition differs,
-            the target's queue has messages, or nothing says how long to keep the history; a move of the queue was
-            interrupted and this is a copy; messages are under way to another database; or messages in groups are to be
-            moved while the source's queue is not paused. Nothing was changed.
+            the target's queue has messages, or it is not known how long to keep the history; a move of the queue was
+            interrupted and this is a copy; messages are on their way to another database; or messages in groups are to
+            be moved while the source's queue is not paused. Nothing was changed.
         NotSupported: the target's store cannot receive messages. Nothing was changed.
         QueueDraining: the target's queue accepts no new messages. Nothing was changed.
         InvalidMessage: a name or the time is out of bounds. Nothing was changed.
@@ -119,7 +119,7 @@ class _CopyRun(CopyChecks):
         beside: bool,
         name: str,
     ) -> None:
-        """Check the request, and record in the target that the copy begins."""
+        """Check the request, and record in the target that the copy has begun."""
         own, there, kept = check_asked(queue, to, name, history)
         ours = await self.source.run(self.source.store.metadata.settings)
         theirs = await self.target.run(self.target.store.metadata.settings)
@@ -150,7 +150,7 @@ class _CopyRun(CopyChecks):
     async def _set_history(self, route: Route, kept: timedelta | None) -> None:
         if kept is None and await self._some(route, True):
             raise ConfigurationError(
-                f"queue {route.queue!r} has a history, but no declared span for the target to keep it; pass ",
+                f"queue {route.queue!r} has a history, but its definition does not say how long to keep it; pass ",
                 Argument("history"),
                 ", ",
                 Hint("or timedelta(0) to leave it out", "0 leaves it out"),
@@ -159,11 +159,11 @@ class _CopyRun(CopyChecks):
             self.asked.history[route.to] = kept
 
     def _begin(self, beside: bool, unlike: list[str] | None) -> Plan[None]:
-        """Record that the copy begins, in one transaction with the check that the target is empty.
+        """Record that the copy has begun, in one transaction with the check that the target is empty.
 
         Args:
             beside: whether the target may have messages.
-            unlike: the queues of the source, if this one is not among them; ignored if the copy began before.
+            unlike: the queues of the source, if this one is not among them; ignored if the copy began earlier.
         """
         store, asked = self.target.store, self.asked
         yield BEGIN
@@ -265,9 +265,9 @@ class _CopyRun(CopyChecks):
     # Leaving the source.
 
     async def _take(self, route: Route, records: list[Record], held: set[str], count: CopyCount) -> list[Record]:
-        """Stop the messages to be moved, so that no consumer gets them; return those that are stopped.
+        """Stop the messages to be moved, so that no consumer gets them; return the stopped ones.
 
-        Messages behind one that cannot move in the same group stay here too, to keep the group's order.
+        Messages behind one in the same group that cannot move stay here too, to keep the group's order.
         """
         going = [record for record in records if under_way(record) is not None]
         elsewhere = {record.id for record in going if beginning_of(record) not in self.asked.begun}

@@ -1,4 +1,4 @@
-"""What must hold before a queue is copied; it is read from both databases, and changes neither."""
+"""The checks before a queue is copied; they read both databases and change neither."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PAUSE_SEEN: Final = 1.0
 
 
 class _NotBegun(Exception):
-    """The target has no record that a copy began."""
+    """The target has no record that a copy has begun."""
 
 
 class CopyChecks:
-    """The checks of one copy, and the two databases that it is made between."""
+    """The checks for one copy, and the two databases involved."""
 
     asked: Asked
 
@@ -57,19 +57,19 @@ class CopyChecks:
         for past in (False, True):
             if found := await self._some(route, past, f"kind like '%{SEALED}'"):
                 raise ConfigurationError(
-                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, and is to be copied "
+                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, but would be copied "
                     f"into {route.to!r}: open the source with its keys, connect(…, encryption=…), or keep the name"
                 )
 
     async def _require_whole(self, route: Route) -> None:
         if found := await self._some(route, False, UNDER_WAY):
             raise ConfigurationError(
-                f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; call that again "
-                "before the queue is copied"
+                f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; repeat that "
+                "call before copying the queue"
             )
 
     async def _require_same_target(self, route: Route) -> None:
-        """Raise ConfigurationError if a message is under way to a third database: it may be there already."""
+        """Raise ConfigurationError if a message is on its way to a third database: it may have arrived there."""
         where, after = route.which("message", UNDER_WAY), 0
         while True:
             query = Scan(queues=(route.queue,), where=where, after=(after, ALL_IDS), limit=BATCH)
@@ -92,7 +92,7 @@ class CopyChecks:
             raise is_in_both(here[0].id, route)
 
     async def _has_begun(self, beginning: str) -> bool:
-        """Return whether the target has a record that a copy began."""
+        """Return whether the target has a record that a copy has begun."""
         if beginning not in self.asked.begun:
             try:
                 await self.target.run(lambda: self._look_for(beginning))
@@ -102,7 +102,7 @@ class CopyChecks:
         return True
 
     def _look_for(self, beginning: str) -> Plan[None]:
-        """Raise _NotBegun unless the beginning is recorded; raising also undoes the record that this check makes."""
+        """Raise _NotBegun unless the beginning is recorded; raising also undoes the record that this check writes."""
         yield BEGIN
         if (yield from self.target.store.bulk.receive([Arrival(beginning, None)])) != ["before"]:
             raise _NotBegun

@@ -1,4 +1,4 @@
-"""Send messages to queues of other databases: a worker of the queue in which they wait, while the other one answers."""
+"""Send messages to queues of other databases, with a worker for the queue in which they wait."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from duerow.worker.run import Until
 LOG: Final = logging.getLogger("duerow.worker")
 
 LONGEST_PAUSE: Final = 10.0
-"""The most seconds between two looks for a database that does not answer."""
+"""The longest pause, in seconds, between checks on a database that does not answer."""
 
 
 class Sender:
-    """Sends messages that wait for a queue of another database; the handler of a worker of their queue.
+    """Sends messages that wait for a queue of another database; it is the handler of their queue's worker.
 
     Args:
         crossing: the station in which they wait.
         here: the database in which they wait.
-        max_hops: the most queues that a message may go through.
+        max_hops: the maximum number of queues that a message may go through.
 
     Attributes:
         trouble: why nothing can be sent at the moment; None: nothing is known to prevent it.
@@ -52,11 +52,11 @@ class Sender:
         self.sent = 0
 
     async def open(self) -> Executor:
-        """Open the other database, unless that was done before.
+        """Open the other database unless it is already open.
 
         Raises:
             StoreUnavailable: it cannot be reached.
-            ConfigurationError: it is none, or of the other API, or messages cannot go there.
+            ConfigurationError: it is not a database, it belongs to the other API, or messages cannot go there.
         """
         if self._opened is None:
             there = self._crossing.there
@@ -66,7 +66,7 @@ class Sender:
             if not isinstance(opened, Executor):
                 raise ConfigurationError(
                     f"{there} is in {type(opened).__module__}.{type(opened).__qualname__}, and this pipeline runs on "
-                    f"{Executor.__module__.rpartition('.')[0]}: both databases are blocking, or both are awaited"
+                    f"{Executor.__module__.rpartition('.')[0]}: both databases must be blocking, or both async"
                 )
             is_here = opened.connections.place == self._here.connections.place
             hidden = self._here.encryption is not None and opened.encryption is None
@@ -85,7 +85,7 @@ class Sender:
             await opened.close()
 
     async def answers(self) -> bool:
-        """Return whether the other database takes messages now."""
+        """Return whether the other database currently accepts messages."""
         try:
             await self._look()
         except (StoreUnavailable, QueueDraining) as error:
@@ -95,7 +95,7 @@ class Sender:
         return self.trouble is None
 
     async def _look(self) -> datetime:
-        """Return the time in the other database; raise StoreUnavailable or QueueDraining if it takes nothing now."""
+        """Return the time in the other database; raise StoreUnavailable or QueueDraining if it accepts nothing now."""
         there, queue = await self.open(), self._crossing.there.queue
         metadata = there.store.metadata
 
@@ -110,7 +110,7 @@ class Sender:
         return now
 
     async def send(self, messages: Sequence[Message]) -> list[Any]:
-        """Send messages; return how the turn of each ends. Nothing counts as an attempt before something is sent."""
+        """Send messages; return how the turn of each ends. An attempt counts only once something is sent."""
         try:
             now = await self._look()
         except (StoreUnavailable, QueueDraining) as error:
@@ -134,7 +134,7 @@ class Sender:
         ]
 
     def _end(self, message: Message, answer: Reception | DuerowError | None) -> Any:
-        """Return how the turn of a message ends that was pushed, with the answer of the other database."""
+        """Return how the turn of a pushed message ends, given the answer of the other database."""
         if answer is None:
             return Release()
         return answer if isinstance(answer, DuerowError) else self._crossing.ended(message, answer)
@@ -143,7 +143,7 @@ class Sender:
         return Payloads(self._crossing.there.queue, sealing=self._opened.encryption)
 
     async def _receive(self, arrivals: Mapping[int, Arrival]) -> dict[int, Reception | DuerowError | None]:
-        """Push messages, each once; return what is known of each, None if it was certainly not pushed.
+        """Push each message once; return what is known about each, None if it was certainly not pushed.
 
         If the other database refuses one of them, each is pushed in a transaction of its own.
         """
@@ -155,7 +155,7 @@ class Sender:
         except DuerowError as error:
             if isinstance(error, StoreUnavailable):
                 self.trouble = error
-            if isinstance(error, Conflict):  # nothing was changed there, so nothing has to be remembered of it here
+            if isinstance(error, Conflict):  # nothing was changed there, so there is nothing to remember here
                 return dict.fromkeys(arrivals)
             if not error.of_row or len(arrivals) == 1:
                 return dict.fromkeys(arrivals, error)
@@ -168,12 +168,12 @@ class Sender:
 
 
 class CrossingWorker:
-    """A worker that claims messages for another database only while that one answers.
+    """A worker that claims messages for another database only while that database answers.
 
     Args:
         crossing: the station in which they wait.
         database: the database in which they wait.
-        max_hops: the most queues that a message may go through.
+        max_hops: the maximum number of queues that a message may go through.
     """
 
     def __init__(self, crossing: Crossing, database: Executor, max_hops: int) -> None:
@@ -194,31 +194,31 @@ class CrossingWorker:
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """It takes messages of all kinds."""
+        """Always empty, since it takes messages of all kinds."""
         return {}
 
     @property
     def health(self) -> Health:
-        """Whether it is alive; one that waits for the other database is."""
+        """Whether it is alive; a worker that waits for the other database counts as alive."""
         return self._worker.health
 
     @property
     def pause(self) -> float:
-        """How many seconds nothing is sent from now on, since the other database did not answer."""
+        """For how many more seconds nothing is sent because the other database did not answer."""
         return max(0.0, self._again_at - monotonic())
 
     @property
     def sent(self) -> int:
-        """How many messages it knows to have arrived."""
+        """How many messages are known to have arrived."""
         return self._sender.sent
 
     async def check(self) -> None:
-        """Raise ConfigurationError or NotSupported if messages cannot go there; that it does not answer is no error."""
+        """Raise ConfigurationError or NotSupported if messages cannot go there, not if the database is down."""
         if not await self._sender.answers():
             await self._wait_longer()
 
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
-        """Send what waits, until nothing is left to do or it is stopped; with `until`, also if nothing can be sent."""
+        """Send waiting messages until none are left or it is stopped; with `until`, also if nothing can be sent."""
         self._alarm = alarm = Alarm()
         try:
             while not self._stops:
@@ -247,11 +247,11 @@ class CrossingWorker:
     async def _send(self, messages: Sequence[Message]) -> list[Any]:
         ends = await self._sender.send(messages)
         if self._sender.trouble is not None:
-            self._worker.stop()  # no more is claimed until it answers
+            self._worker.stop()  # nothing more is claimed until it answers
         return ends
 
     async def _wait_longer(self) -> None:
-        """Set when to look again, and say in the log and in the database that messages wait until then."""
+        """Set when to check again, and note in the log and in the database that messages wait until then."""
         trouble, there = self._sender.trouble, self._crossing.there
         if trouble is None:
             return

@@ -1,4 +1,4 @@
-"""A database with queues in it: opened by a URL, an engine or a client, and closed at the end."""
+"""A database that contains queues, opened by a URL, an engine or a client."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def connect(
         clock: replaces the database's clock, for tests.
         prefix: the prefix of all table names.
         schema: the database schema that holds the tables; None: the connection's default.
-        encryption: the keys of payloads, as a `duerow.encryption.Encryption`; default: payloads are stored in clear
+        encryption: the keys for payloads, as a `duerow.encryption.Encryption`; default: payloads are stored in clear
             text.
         read_timeout: how long a search, a count or another read for people may take before it raises QueryTimeout;
             default: 30 s; None: no limit. It does not apply in your own transaction, or to the work of workers.
@@ -79,14 +79,14 @@ async def connect(
 
 
 class Database(Directory, Schedules):
-    """The queues of one database; made by `connect`. As a context manager, it closes itself at the end.
+    """The queues of one database; made by `connect`. As a context manager, it closes itself when the block ends.
 
     Attributes:
         store: the plans for this family of databases.
         connections: its connections to the server.
         encryption: encrypts and decrypts payloads; None: they are stored in clear text.
         metrics: counts what this handle does, for `stats`.
-        handled: its queues with a handler, in the order in which they got it.
+        handled: its queues that have a handler, in the order in which they got one.
     """
 
     @property
@@ -160,7 +160,7 @@ class Database(Directory, Schedules):
                 so that pushing one again through this handle is a duplicate; default: they are not remembered.
 
         Raises:
-            InvalidMessage: a name, the lease, or a time to keep is out of bounds.
+            InvalidMessage: a name, the lease, `history` or `remember_keys` is out of bounds.
             ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is not a
                 function, or a field cannot be indexed.
         """
@@ -181,15 +181,15 @@ class Database(Directory, Schedules):
     async def as_defined(self, name: str, *, payload: type[Any] | None = None, known: bool = False) -> Queue[Any]:
         """Return a queue with the settings stored in the database, and default settings where none are stored.
 
-        For programs that do not declare the queue themselves.
+        This is for programs that do not declare the queue themselves.
 
         Args:
             name: its name.
             payload: the type of its payloads, which the database does not store.
-            known: refuse a name of which the database has no record, since it is probably mistyped.
+            known: refuse a name that the database has no record of, since it is probably a typo.
 
         Raises:
-            ConfigurationError: it was declared by a version that this one does not understand.
+            ConfigurationError: its definition was written by a version that this one does not understand.
             UnknownName: `known` was set, and the database has no record of such a queue.
         """
         called = check_queue_name(name)
@@ -216,10 +216,10 @@ class Database(Directory, Schedules):
         return await self.run(self.store.operations.queues)
 
     async def definitions(self) -> list[Defined]:
-        """Return the stored definitions and settings of queues, in order of name; queues without any are left out.
+        """Return the stored definitions and settings of queues, ordered by name; queues without any are left out.
 
         Raises:
-            ConfigurationError: a queue was declared by a version that this one does not understand.
+            ConfigurationError: a definition was written by a version that this one does not understand.
         """
         said = await self.run(self.store.metadata.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
@@ -235,13 +235,13 @@ class Database(Directory, Schedules):
     # The tables.
 
     async def migrate(self) -> list[str]:
-        """Update the tables to this version; return the names of the migrations that were applied now."""
+        """Update the tables to this version; return the names of the migrations that were applied."""
         if "schema" not in self.store.capabilities.parts:  # there are no tables
             return []
-        return await self.run(self.store.schema.migrate, many=offload.MANY)  # its statements take long to build
+        return await self.run(self.store.schema.migrate, many=offload.MANY)  # its statements take a long time to build
 
     def migration_sql(self) -> str:
-        """Return the statements that create the tables, for somebody who has the rights to run them."""
+        """Return the statements that create the tables, for somebody with the rights to run them."""
         return self.store.schema.migration_sql()
 
     def roles_sql(
@@ -259,7 +259,7 @@ class Database(Directory, Schedules):
         Args:
             producer: the role that pushes.
             consumer: the role that runs workers and pipelines.
-            operator: the role that does everything except change the tables.
+            operator: the role that can do everything except change the tables.
             reader: the role that only reads.
 
         Raises:
@@ -273,7 +273,7 @@ class Database(Directory, Schedules):
         """Close idle connections; an engine that the user passed stays open."""
         try:
             await self.write_counts()
-        except Exception as error:  # the database may be gone; closing must work all the same
+        except Exception as error:  # the database may be gone; closing must still work
             named = {"event": "not-counted"}
             LOG.warning("the counts of the last seconds are missing in stats: %s", error, extra=named)
         await self.connections.close()

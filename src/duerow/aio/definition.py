@@ -31,14 +31,14 @@ SEEN_BY_ALL: Final = 0.6
 """Seconds until pushes in all processes know that a queue is being drained."""
 
 GLANCE: Final = 0.2
-"""Seconds between looks at a queue that is being drained."""
+"""Seconds between checks of a queue that is being drained."""
 
 PATIENCE: Final = 60.0
 """Seconds to wait for another process that is creating indexes."""
 
 
 class Definitions(QueueHandle[P]):
-    """The part of a queue for its definition; see `Queue`."""
+    """The part of a queue that manages its definition; see `Queue`."""
 
     @property
     def declared(self) -> Definition:
@@ -57,7 +57,7 @@ class Definitions(QueueHandle[P]):
         """Return the queue's definition in the database; None: it was not declared.
 
         Raises:
-            ConfigurationError: it was declared by a version that this one does not understand.
+            ConfigurationError: it was written by a version that this one does not understand.
         """
         said = await self.database.run(lambda: self.database.store.metadata.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
@@ -65,15 +65,15 @@ class Definitions(QueueHandle[P]):
     async def declare(self, *, dry_run: bool = False) -> Declaration:
         """Write this handle's definition of the queue to the database, and create and drop indexes to match.
 
-        It applies to tools that open the queue by name alone, such as the command line. Handles in Python use their
-        own settings. Where the database can do so, it creates an index without blocking writes.
+        The definition applies to tools that open the queue by name alone, such as the command line. Handles in Python
+        use their own settings. If the database can, it creates indexes without blocking writes.
 
         Args:
             dry_run: change nothing, only return what would change.
 
         Raises:
             ConfigurationError: dead letters would go in a circle with the definitions of other queues, a field to be
-                indexed is encrypted, or the role may not create an index: the error then has the statements for
+                indexed is encrypted, or the role may not create an index; the error then contains the statements for
                 somebody who may.
             Conflict: another process has been creating indexes for a minute.
         """
@@ -128,7 +128,7 @@ class Definitions(QueueHandle[P]):
             wait: whether to wait; if False, only reject new messages.
 
         Raises:
-            TimedOut: messages are left; the queue goes on draining.
+            TimedOut: messages are left; the queue is still being drained.
         """
         span = None if timeout is None else check_span("timeout", timeout)
         await self.database.run(lambda: self.database.store.metadata.put_settings(self.name, draining=True))
@@ -142,11 +142,11 @@ class Definitions(QueueHandle[P]):
                 return
             if span is not None and monotonic() - began >= span.total_seconds():
                 raise TimedOut(
-                    f"queue {self.name!r} still has messages after {span}; it goes on being drained: ",
+                    f"queue {self.name!r} still has messages after {span} and is still being drained; "
+                    "wait longer with ",
                     Call("drain"),
-                    " again waits on, and ",
+                    ", or let it accept messages again with ",
                     Call("resume"),
-                    " lets it take messages",
                 )
             await asyncio.sleep(GLANCE)
 

@@ -18,13 +18,13 @@ class Directory(Pipelines):
     """The part of a database that lists its queues and consumers; see `Database`."""
 
     async def known_queues(self, *, reserved: bool = False) -> list[str]:
-        """Return the names of all queues of which the database has any record, in alphabetical order.
+        """Return the names of all queues that the database has any record of, in alphabetical order.
 
         A queue is listed if it has messages, finished turns, remembered keys or counts; if it was declared, paused or
         drained; if dead letters, a schedule or a pipeline lead to it; or if it had a consumer in the last day.
 
         Args:
-            reserved: include the queues that duerow uses itself, whose names begin with `duerow.`.
+            reserved: include the queues that duerow itself uses, whose names begin with `duerow.`.
         """
 
         def look() -> Plan[set[str]]:
@@ -45,7 +45,7 @@ class Directory(Pipelines):
     async def knows_queue(self, name: str) -> bool:
         """Return whether the database has any record of a queue; see `known_queues`."""
         called = check_queue_name(name)
-        any_message = Query(called, order=Order("due_at"), limit=1)  # an index has this order
+        any_message = Query(called, order=Order("due_at"), limit=1)  # an index covers this order
 
         def look() -> Plan[bool]:
             said = yield from self.store.metadata.settings(called)
@@ -56,7 +56,7 @@ class Directory(Pipelines):
     async def consumers(self) -> list[Consumer]:
         """Return the consumers that reported in the last day, ordered by name.
 
-        Workers report every ten seconds. One that has not reported for longer has stopped, or hangs.
+        Workers report every ten seconds. A worker that has not reported for longer has stopped or hangs.
         """
         return await self.run(self.store.metadata.consumers)
 

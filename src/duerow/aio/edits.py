@@ -1,4 +1,4 @@
-"""Operations on a queue: look at, search and count its messages, and change messages without reserving them."""
+"""Operations on a queue: view, search and count its messages, and change messages without reserving them."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Edits(QueueHandle[P]):
             status: only messages with this status.
             key: only messages with this key.
             order: a message field, with a `-` in front for descending order; messages without the field come last.
-            limit: the most messages to return.
-            after: the last message of the previous page; if ordered by id, its id is enough.
+            limit: the maximum number of messages to return.
+            after: the last message of the previous page; if the order is by id, its id is enough.
 
         Raises:
             InvalidCondition: the condition cannot be parsed.
@@ -123,8 +123,9 @@ class Edits(QueueHandle[P]):
             where: only messages that meet this condition; a bare status is taken as `status`.
             status: only messages with this status.
             by: count for each value of this field, such as `status` or `payload.companyId`.
-            exact: count all; default: with a condition or by a field, stop at 10,000; the result's `capped` says so.
-                All messages, those of one status and those by status are counted by index, and always exactly.
+            exact: count all. By default, a count with a condition or by a field stops at 10,000, and the result's
+                `capped` tells whether it did. Counts of all messages, of one status, and by status use an index and are
+                always exact.
 
         Raises:
             InvalidCondition: the condition cannot be parsed, or messages have no such field.
@@ -192,7 +193,8 @@ class Edits(QueueHandle[P]):
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key; `where` skips such messages.
-            InvalidMessage: the payload or a header cannot be encoded; a patch may fail only on the message itself.
+            InvalidMessage: the payload or a header cannot be encoded; that a patch does not fit may be noticed only
+                when it is applied.
             InvalidCondition: the condition cannot be parsed.
             ConfigurationError: not exactly one of id, key and where was given, or there is nothing to change.
         """
@@ -287,7 +289,7 @@ class Edits(QueueHandle[P]):
     ) -> Changed:
         """Remove messages from the queue; the result is true if there were any. Otherwise like `edit`.
 
-        If a batch of tasks waits for one of them, that call counts as cancelled.
+        If a batch of tasks is waiting for one of them, that call counts as cancelled.
         """
         chosen = edits.choice(self.name, id, key, where, even_if_leased, self.indexed)
         return await self._change(
@@ -295,12 +297,12 @@ class Edits(QueueHandle[P]):
         )
 
     def _notes(self, record: Record) -> list[Entry]:
-        """Return what is pushed when a message is removed: if a batch waits for it, that it was cancelled."""
+        """Return what to push when a message is removed: if a batch waits for it, a note that it was cancelled."""
         drafts = batch.notes_of(record, self.database.host_time())
         return [mapping.draft_entry(draft, None, payloads=self._payloads.elsewhere) for draft in drafts]
 
     async def _change(self, change: Callable[[EditBatch | None], Plan[EditBatch]], within: Any) -> Changed:
-        """Run one batch after the other; each gets the result of the previous one."""
+        """Run batches one after another; each gets the result of the previous one."""
         done = await self.database.run(lambda: change(None), within)
         changed = done.changed
         while done.last is not None:

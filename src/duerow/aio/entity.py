@@ -1,4 +1,4 @@
-"""A queue whose messages are rows of the user's own table: `EntityQueue(SmsMessage.sending, engine)`."""
+"""A queue whose messages are rows of a user's own table: `EntityQueue(SmsMessage.sending, engine)`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from duerow.worker.budget import Rate
 class EntityQueue(EntityEdits[E], Settlements[Any]):
     """The rows of a table as a queue, by one of their queue states; its methods work like those of `duerow.Queue`.
 
-    It has no table of its own, so nothing has to be created or closed. A reservation's message has its row's primary
+    It needs no table of its own, so there is nothing to create or close. A reservation's message has its row's primary
     key as `id` (a tuple if the key has several columns), and no payload: `load` returns the row.
 
     Args:
@@ -86,7 +86,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
     async def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None
     ) -> list[Reservation]:
-        """Reserve up to n due rows, oldest first, never one for two consumers; see Queue.reserve_many."""
+        """Reserve up to n due rows, oldest first; no row goes to two consumers. See Queue.reserve_many."""
         return await self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
 
     @asynccontextmanager
@@ -94,8 +94,8 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         """Reserve the next due row for the duration of a block: `async with queue.reserving() as lent:`.
 
         Yields the row and its session, or None when nothing is due. The end of the block commits the session and then
-        the turn. An exception rolls the turn back by the queue's policy and is raised again (`Retry` and `Bury` end
-        the turn as they say and are not raised again).
+        the turn. An exception rolls the turn back by the queue's policy and is raised again (`Retry` and `Bury` end the
+        turn accordingly and are not raised again).
         """
         reservation = await self.reserve(lease=lease)
         if reservation is None:
@@ -121,7 +121,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
 
     @property
     def keeps_limits(self) -> bool:
-        """Whether `limit` has a place to keep limits, that is, whether the queue was made with `permits`."""
+        """Whether `limit` has a place to keep limits, that is, whether the queue was created with `permits`."""
         return self.worker_queue.permits is not None
 
     async def limits(self) -> RunLimits:
@@ -138,15 +138,15 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         """Limit what workers of this queue do, including running ones; see Queue.limit.
 
         Raises:
-            ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate), or the queue was made
-                without `permits`, the database that keeps the limits.
+            ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate), or the queue was
+                created without `permits`, the database that keeps the limits.
         """
         return await self.worker_queue.limit(
             concurrency=concurrency, cluster_concurrency=cluster_concurrency, rate=rate
         )
 
     def settle_in(self) -> None:
-        """Bind the engine to the running loop; work for this queue in other loops gets an engine like it."""
+        """Bind the engine to the running loop; work in other loops uses an engine with the same settings."""
         engine_here(self._database.connections)
 
     def handling(
@@ -157,7 +157,7 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         by_permit: bool,
         processes: int | None,
     ) -> Callable[..., Any]:
-        """Return the handler of messages that calls a handler of rows; for `Worker`."""
+        """Return the message handler that calls a row handler; for `Worker`."""
         check_worker(self.name, processes, by_permit and self.worker_queue.permits is None)
         kind = RowBatchHandler if whole_batch else TransactionalRowHandler if transactional else RowHandler
         return kind(self, handler)

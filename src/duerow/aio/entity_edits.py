@@ -1,4 +1,4 @@
-"""Look at the rows of an entity queue, count them, and change when they are due."""
+"""Find and count the rows of an entity queue, and change when they are due."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EntityEdits(EntityRows[E]):
             where: conditions on columns of the model, as in `SmsMessage.sender == "me"`.
             status: only rows with this status.
             order_by: a column, or a list of them; default: the primary key.
-            limit: the most rows to return.
+            limit: the maximum number of rows to return.
             after: the id of the last row of the previous page, if ordered by primary key.
 
         Raises:
@@ -77,7 +77,7 @@ class EntityEdits(EntityRows[E]):
             where: only rows that meet these conditions on columns of the model.
             status: only rows with this status.
             by: count for each value of this column.
-            exact: count all; default: stop at 10,000; the result's `capped` says so.
+            exact: count all; by default, counting stops at 10,000, and the result's `capped` tells whether it did.
 
         Raises:
             ConfigurationError: there is no such status.
@@ -122,7 +122,8 @@ class EntityEdits(EntityRows[E]):
     ) -> Changed:
         """Change the due time of rows, or stop them; a dead row runs once more and keeps its attempts.
 
-        One UPDATE, in one transaction. Rows that are done stay as they are: use the state's `schedule()` for them.
+        This is one UPDATE in one transaction. Rows that are done stay as they are; use the state's `schedule()` for
+        them.
 
         Args:
             where: all rows that meet these conditions on columns of the model.

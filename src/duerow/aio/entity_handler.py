@@ -1,4 +1,4 @@
-"""Handle rows instead of messages: load each row in a session, and see how its handler leaves it."""
+"""Handle rows instead of messages: load each row in a session, and check the state in which the handler leaves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duerow.settlement import LEFT
 
 
 class RowHandler:
-    """Handles a message by giving its row to the user's handler, in a session that is committed before the turn ends.
+    """Handles a message by passing its row to the user's handler, in a session that is committed before the turn ends.
 
     Args:
         rows: the rows of the queue.
@@ -32,7 +32,7 @@ class RowHandler:
             entity = await rows.row(session, message.id)
             if not is_ours(entity, rows.key, message):
                 return LEFT
-            await session.commit()  # no transaction is open while the handler does its work elsewhere
+            await session.commit()  # keep no transaction open while the handler works elsewhere
             outcome = await called(self.handler, entity, session)
             if fails(outcome):
                 return outcome
@@ -42,7 +42,7 @@ class RowHandler:
 
 
 class TransactionalRowHandler(RowHandler):
-    """Like `RowHandler`, in the transaction that ends the turn: the row is locked before the handler sees it."""
+    """Like `RowHandler`, but in the transaction that ends the turn: the row is locked before the handler sees it."""
 
     async def __call__(self, message: Message, connection: Any) -> Any:  # type: ignore[override]
         """Return how the turn ends."""
@@ -59,7 +59,7 @@ class TransactionalRowHandler(RowHandler):
 
 
 class RowBatchHandler(RowHandler):
-    """Like `RowHandler`, with the rows of a whole batch in one session."""
+    """Like `RowHandler`, but with the rows of a whole batch in one session."""
 
     async def __call__(self, messages: Sequence[Message]) -> Any:  # type: ignore[override]
         """Return how the turns end."""

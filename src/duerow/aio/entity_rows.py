@@ -60,7 +60,7 @@ class EntityRows(Generic[E]):
         self._queries: EntityQueries[E] = EntityQueries(mapper_of(self.model), self.table, clock, kept_in(self.dialect))
 
     async def _read(self, look: Callable[[BlockingSession], T]) -> T:
-        """Return what is read for people in a session of its own, which ends when that takes longer than it may."""
+        """Return the result of an interactive read, made in its own session and stopped after `read_timeout`."""
 
         def limited(session: BlockingSession) -> T:
             with limited_reads(session, self.read_timeout, self._database.connections):
@@ -82,7 +82,7 @@ class EntityRows(Generic[E]):
         return new_session(self._database.connections)
 
     async def in_transaction(self, work: Work[T]) -> T:
-        """Do some work in a new session and commit it; repeat it as a whole if it loses to another transaction.
+        """Do some work in a new session and commit it; repeat all of it if it loses to another transaction.
 
         Raises:
             Conflict: it lost ten times in a row, or once after waiting for as long as the database allows.
@@ -96,7 +96,7 @@ class EntityRows(Generic[E]):
                     return result
             except DBAPIError as error:
                 known = explained(kept_in(self.dialect), error)
-                # A violated constraint of the user's tables is not a conflict between transactions.
+                # A violated constraint in the user's tables is not a conflict between transactions.
                 if isinstance(error, IntegrityError) or not isinstance(known, Conflict):
                     raise
                 raise known from error
@@ -129,7 +129,7 @@ class EntityRows(Generic[E]):
         return entity if is_ours(entity, self.key, reservation.message) else None
 
     async def row(self, session: Session, id: Any, locked: bool = False, **options: Any) -> E | None:
-        """Return the row with a primary key, the `id` of its messages, in a session; None if there is none.
+        """Return the row with a primary key (the `id` of its messages) in a session; None if there is none.
 
         Args:
             session: the session to load it in.
@@ -145,18 +145,18 @@ class EntityRows(Generic[E]):
 
 
 async def is_left(rows: EntityRows[Any], entity: Any, session: Session, message: Message) -> bool:
-    """Return whether the handler itself has deleted or rescheduled its row: then the row stays like that."""
+    """Return whether the handler itself has deleted or rescheduled its row, which is then left alone."""
     state = entity._sa_instance_state
     if state.was_deleted or state.deleted:
         return True
     if not changed_here(entity, rows.key, session.info):
         return False
-    # The session may have undone it since, by a rollback or one to a savepoint: look at the row itself.
+    # The session may have undone that since, by rolling back (to a savepoint or entirely): look at the row itself.
     return not is_ours(await rows.row(session, message.id, populate_existing=True), rows.key, message)
 
 
 async def load_all(rows: EntityRows[E], session: Session, messages: Sequence[Message]) -> dict[Any, E]:
-    """Return the rows of messages that are still theirs, by the ids of the messages, in order."""
+    """Return the rows that still belong to these messages, keyed by message id, in order."""
     queries = rows._queries
     found = await session.scalars(queries.by_ids([message.id for message in messages], rows.dialect))
     return queries.in_line(found.unique(), messages, rows.key)

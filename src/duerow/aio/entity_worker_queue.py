@@ -38,7 +38,7 @@ class EntityTurns(Turns):
     async def settle(
         self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None
     ) -> list[Refused]:
-        """End turns, except those to be left alone; call `on_done` with each row that is done if it is a function."""
+        """End turns, except those to be left alone; if `on_done` is a function, call it with each row that is done."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
         function = self._rows.on_done
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
@@ -100,7 +100,7 @@ class EntityWorkerQueue(Queue):
         self._rows, self.permits = rows, permits
 
     def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityWorkerQueue:
-        """Return another handle with this lease and retry policy; None: the same as here."""
+        """Return another handle with this lease and retry policy; None: unchanged."""
         return EntityWorkerQueue(
             self._rows,
             self.database,
@@ -110,7 +110,7 @@ class EntityWorkerQueue(Queue):
         )
 
     async def limits(self) -> RunLimits:
-        """As Queue.limits; none without a database of duerow's to keep them."""
+        """Same as Queue.limits; none without a duerow database to keep them in."""
         return NONE if self.permits is None else await read_limits(self.permits, [self.name])
 
     async def limit(
@@ -120,7 +120,7 @@ class EntityWorkerQueue(Queue):
         cluster_concurrency: int | None = None,
         rate: Rate | None = None,
     ) -> RunLimits:
-        """As Queue.limit."""
+        """Same as Queue.limit."""
         wanted = checked(concurrency, cluster_concurrency, rate)
         if self.permits is None:
             raise ConfigurationError(

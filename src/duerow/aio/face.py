@@ -1,4 +1,4 @@
-"""What this face is, for code that is the same on both."""
+"""What distinguishes this face, for code that both faces share."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ AWAITED: Final = True
 """Whether handlers are awaited."""
 
 NOT_A_QUEUE: Final = (
-    "this Worker takes a queue of duerow.aio.connect(…), or a list of such, not {}; one of duerow has its own, "
-    "duerow.Worker"
+    "this Worker takes a queue of duerow.aio.connect(…), or a list of such queues, not {}; for queues of "
+    "duerow.connect(…) use duerow.Worker"
 )
-"""What a worker says about anything else than a queue of this face."""
+"""The error for anything other than a queue of this face."""

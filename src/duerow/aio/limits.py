@@ -1,4 +1,4 @@
-"""Limits of a queue that operators set while its workers run."""
+"""Limits that operators set for a queue while its workers run."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class LimitsOfQueue(QueueHandle[P]):
                 processes are started and ended accordingly. On SQLite, one transactional handler runs at a time.
             cluster_concurrency: how many run at once in all workers that were started with a `cluster_concurrency`,
                 instead of that number.
-            rate: the most messages that each worker starts in any span of this length, besides its own rate:
-                `(100, timedelta(minutes=1))`.
+            rate: the maximum number of messages that each worker starts in any span of this length, in addition to its
+                own rate: `(100, timedelta(minutes=1))`.
 
         Raises:
             ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate).
@@ -63,6 +63,6 @@ async def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
 
 
 async def read_limits_of_each(database: Executor, names: Sequence[str]) -> dict[str, RunLimits]:
-    """Return the limits of each of these queues that has any."""
+    """Return the limits of each of these queues; queues without limits are left out."""
     stored = await OwnMessages(database, LIMITS).read(names)
     return {name: limits.limits_of(one) for name, one in stored.items()}

@@ -1,4 +1,4 @@
-"""Work that would keep the event loop waiting, done in a thread beside it: large batches, large payloads, imports."""
+"""Work that would block the event loop and is done in a thread instead: large batches, large payloads, imports."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from duerow.store import Entry
 T = TypeVar("T")
 
 Transaction = Callable[[], Awaitable[T]]
-"""Carries out a transaction, anew each time."""
+"""Executes a transaction, from the start each time."""
 
 MANY: Final = 2_000
-"""Messages from which on a call does its work in a thread: some milliseconds, far more than the way there and back."""
+"""With this many messages or more, a call works in a thread: it takes milliseconds, far more than the thread costs."""
 
 LARGE: Final = 32 << 10
-"""Bytes of encoded payloads from which on they are encoded and decoded in a thread."""
+"""Payloads of this many encoded bytes or more are encoded and decoded in a thread."""
 
 
 async def off(work: Callable[[], T]) -> T:
@@ -51,12 +51,12 @@ async def entries(drafts: Sequence[Draft[Any]], queue: str, max_bytes: int, payl
 
 
 def carrying(many: int) -> Callable[[Plan[T], AsyncExecute], Awaitable[T]]:
-    """Return what carries out a plan for so many messages."""
+    """Return the function that executes a plan for this many messages."""
     return arun if many < MANY else _arun
 
 
 async def _arun(plan: Plan[T], execute: AsyncExecute) -> T:
-    """As `arun`, but what the plan does between its steps is done in a thread."""
+    """Like `arun`, but the plan's work between its steps is done in a thread."""
     steps = _ended(plan)
     step = await asyncio.to_thread(next, steps)
     while not isinstance(step, _End):
@@ -70,7 +70,7 @@ async def _arun(plan: Plan[T], execute: AsyncExecute) -> T:
 
 
 class _End:
-    """The last step of a plan: its result. The end of a generator cannot be raised from a thread."""
+    """The last step of a plan: its result. A thread cannot raise the end of a generator."""
 
     def __init__(self, result: Any) -> None:
         self.result = result

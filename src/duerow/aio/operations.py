@@ -26,12 +26,12 @@ class Operations(QueueHandle[P]):
     async def stats(self, *, exact: bool = False) -> Stats:
         """Return the state of the queue: how many messages are ready, delayed, leased, waiting, stopped and dead.
 
-        The result also has the rates, totals and times of work done; every process counts its own. Work that other
-        processes did in the last ten seconds may be missing. Settlements in the caller's transaction are not counted.
-        A message of a group counts as ready until it is found to wait for others.
+        The result also has the rates, totals and times of work done. Every process counts its own work, so work that
+        other processes did in the last ten seconds may be missing. Settlements in the caller's transaction are not
+        counted. A message of a group counts as ready until it is found to wait for others.
 
         Args:
-            exact: count all; default: count up to 10,000 of each, so that it never takes long.
+            exact: count all; by default, count up to 10,000 of each, so that the call never takes long.
         """
         cap = None if exact else CAP + 1
         store = self.database.store
@@ -60,7 +60,7 @@ class Operations(QueueHandle[P]):
         )
 
     async def minutes(self) -> list[Minute]:
-        """Return what was done on the queue in each minute of the last hour, the oldest first.
+        """Return the work done on the queue in each minute of the last hour, the oldest first.
 
         Minutes in which nothing was done are left out. Every process writes its counts every ten seconds, so the last
         ten seconds may be missing.
@@ -91,7 +91,7 @@ class Operations(QueueHandle[P]):
         return reasons(seen, mapping.readable(seen.record), self.retry.limit)
 
     async def pause(self) -> None:
-        """Stop handing out messages; other processes follow within a second. Leased messages can be settled."""
+        """Stop handing out messages; other processes follow within a second. Leased messages can still be settled."""
         await self.database.run(lambda: self.database.store.metadata.put_settings(self.name, paused=True))
 
     async def resume(self) -> None:
@@ -103,7 +103,7 @@ class Operations(QueueHandle[P]):
     async def purge(self, confirm: str) -> int:
         """Remove all messages from the queue in batches, including leased and dead ones; return how many.
 
-        Messages pushed in the meantime stay, so that the purge comes to an end.
+        Messages pushed in the meantime stay, so that the purge ends.
 
         Args:
             confirm: the queue's name again, to prevent a purge by mistake.

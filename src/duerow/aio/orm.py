@@ -1,4 +1,4 @@
-"""What the awaited face uses of SQLAlchemy's ORM, under the names that both faces have for it."""
+"""What the async face uses of SQLAlchemy's ORM, under names that both faces share."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ __all__ = [
 T = TypeVar("T")
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Awaitable[Any]]
-"""What becomes of a row that is done; a function is called with it and a session."""
+"""What happens to a row that is done; a function is called with the row and a session."""
 
 Work = Callable[[Session], Awaitable[T]]
-"""What is done in a session that is committed afterwards."""
+"""Work in a session that is committed afterwards."""
 
 SessionBlock = AbstractAsyncContextManager[Session]
 """A session for the length of a block."""
@@ -48,7 +48,7 @@ SessionBlock = AbstractAsyncContextManager[Session]
 def open_entities(
     engine: object, state: StateTable, deletes: bool, clock: Clock | None
 ) -> tuple[Store, AsyncConnections]:
-    """Open the queue of a state by the user's engine; raise ConfigurationError if it is no AsyncEngine."""
+    """Open the queue of a state with the user's engine; raise ConfigurationError if it is not an AsyncEngine."""
     if not isinstance(engine, Engine):
         raise ConfigurationError(
             f"duerow.aio.entity.EntityQueue takes an AsyncEngine, not {shown(engine)}; for an Engine use "
@@ -58,7 +58,7 @@ def open_entities(
 
 
 async def called(function: Callable[..., Any], *subject: Any) -> Any:
-    """Await a function of the user's; raise InvalidOutcome if there is nothing to be awaited."""
+    """Call a user's function and await the result; raise InvalidOutcome if it cannot be awaited."""
     outcome = function(*subject)
     if not isawaitable(outcome):
         raise InvalidOutcome(
@@ -69,10 +69,10 @@ async def called(function: Callable[..., Any], *subject: Any) -> Any:
 
 
 async def looked(session: Session, look: Callable[[Connection], T]) -> T:
-    """Return what a function sees that is given SQLAlchemy's blocking connection."""
+    """Return the result of a function that takes SQLAlchemy's blocking connection."""
     return await (await session.connection()).run_sync(look)
 
 
 async def read_in(session: Session, read: Callable[[BlockingSession], T]) -> T:
-    """Return what a function reads that is given SQLAlchemy's blocking session."""
+    """Return the result of a function that takes SQLAlchemy's blocking session."""
     return await session.run_sync(read)

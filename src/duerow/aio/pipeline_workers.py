@@ -1,4 +1,4 @@
-"""Run the workers of a pipeline beside each other, as tasks of one loop."""
+"""Run the workers of a pipeline side by side, as tasks of one loop."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 
 class Alarm:
-    """Ends a sleep; made on the loop that sleeps."""
+    """Ends a sleep; must be created on the loop that sleeps."""
 
     def __init__(self) -> None:
         self._loop, self._rung = asyncio.get_running_loop(), asyncio.Event()
 
     def ring(self) -> None:
-        """End the sleep, or the next one; from any thread."""
+        """End this sleep or the next one; may be called from any thread."""
         with suppress(RuntimeError):  # the loop was closed meanwhile
             self._loop.call_soon_threadsafe(self._rung.set)
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep for so long, or until it rings."""
+        """Sleep for this many seconds, or until it rings."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._rung.wait()
@@ -52,7 +52,7 @@ async def work(workers: Iterable[AwaitedPipelineRun], until: Until) -> None:
 def handler_of(
     pipeline: Pipeline, station: Station, database: Executor
 ) -> Callable[[Message], Coroutine[Any, Any, Settlement]]:
-    """Return the handler of a station, whose function is a plain one: it runs in a thread."""
+    """Return the handler of a station, which runs the station's plain function in a thread."""
 
     async def handle(message: Message) -> Settlement:
         return await beside(lambda: station.settlement(message, pipeline.max_hops, database.encryption))
@@ -64,15 +64,15 @@ def handler_of(
 
 
 async def _in_own_thread(call: Callable[[], T]) -> T:
-    """Return what a call returns, raise what it raises; a cancelled one is abandoned.
+    """Return what a call returns or raise what it raises; if cancelled, abandon the call.
 
-    A call that hangs would keep a thread of the loop's pool for ever, and the loop could not be closed.
+    A call that hangs would occupy a thread of the loop's pool forever, and the loop could not be closed.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
     def conclude(conclusion: Callable[[], None]) -> None:
-        if not done.done():  # else it was abandoned
+        if not done.done():  # otherwise it was abandoned
             conclusion()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""The pipelines of a database: declared for all to see, and changed only if no message is stranded."""
+"""The pipelines of a database: declared so that others can see them, and changed only if no message is stranded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pipelines(Executor):
 
         Running a pipeline does this as well. If the new definition lacks a station, that station must have no messages
         under way (dead ones may stay), or `rehome` must say where they go. Messages that are leased there are moved
-        too: their consumers' settlements are refused.
+        too, and their consumers' settlements are refused.
 
         Args:
             pipeline: the pipeline; its stations and routes, and the names of its functions, are stored.
@@ -56,7 +56,7 @@ class Pipelines(Executor):
         rehome: Mapping[str, str] | None = None,
         new_columns: Collection[str] = (),
     ) -> bool:
-        """Store a pipeline, whose graph may say more than it knows itself.
+        """Store a pipeline, with a graph that may contain more than the pipeline itself knows.
 
         Args:
             pipeline: see `declare_pipeline`.
@@ -90,7 +90,7 @@ class Pipelines(Executor):
                 return True
 
     async def pipelines(self) -> list[Graph]:
-        """Return the declared pipelines, in order of name."""
+        """Return the declared pipelines, ordered by name."""
         found = await self.run(lambda: self.store.metadata.pipelines())
         return [read_graph(known.name, known.definition) for known in found]
 
@@ -151,7 +151,7 @@ class Pipelines(Executor):
             if stopped:
                 raise ConfigurationError(
                     f"{after}: queue {queue!r} has {counted(stopped, 'stopped message')} that would run if rehomed; "
-                    "reschedule or remove what is stopped first"
+                    "reschedule or remove them first"
                 )
 
     async def _standing(self, queue: str) -> QueueStats:
@@ -183,13 +183,13 @@ def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) 
     for queue, to in moves.items():
         asked = f"{after}: messages of {shown(queue)} to {shown(to)}"
         if queue in (*after.queues, *after.outputs):
-            raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome what was removed")
+            raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome only removed stations")
         if before is not None and queue not in before.queues:
             raise ConfigurationError(f"{asked}: it never had a station {shown(queue)}")
         if queue.endswith((SETS, BATCHES)):
             inner = "batches of a table" if queue.endswith(BATCHES) else "sets of a join"
             raise ConfigurationError(
-                f"{asked}: the {inner} cannot be rehomed; run the old definition until there are none"
+                f"{asked}: the {inner} cannot be rehomed; run the old definition until none are left"
             )
         if to not in targets:
             raise ConfigurationError(f"{asked}: it has no station or output {shown(to)}")

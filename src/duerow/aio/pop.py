@@ -19,15 +19,15 @@ class Pops(Reservations[P]):
     """The part of a queue that hands out messages for good; see `Queue`."""
 
     async def pop(self, *, timeout: timedelta | None = None, within: Any = None) -> Message[P] | None:  # noqa: ASYNC109
-        """Remove and return the next due message: at most once. Return None when nothing is due.
+        """Remove and return the next due message; None when nothing is due. It is handled at most once.
 
         Args:
             timeout: wait up to this long for a message to become due.
-            within: the caller's open transaction. If it commits, the message is gone; if not, the message is back. So
-                effects in the same database happen exactly once.
+            within: the caller's open transaction. If it commits, the message is gone; if not, the message is still in
+                the queue. So effects in the same database happen exactly once.
         """
         if timeout is not None and within is not None:
-            raise ConfigurationError("pop(timeout=…) cannot wait inside a transaction of yours; leave one of them out")
+            raise ConfigurationError("pop(timeout=…) cannot wait inside your transaction; leave out timeout or within")
         wait = None if timeout is None else check_span("timeout", timeout)
         messages = await self.pop_many(1, within=within)
         if messages or wait is None:
@@ -35,7 +35,7 @@ class Pops(Reservations[P]):
         return await self._pop_later(wait)
 
     async def pop_many(self, n: int, *, within: Any = None) -> list[Message[P]]:
-        """Remove and return up to n due messages, oldest first: at most once."""
+        """Remove and return up to n due messages, oldest first. Each is handled at most once."""
         limit = edits.how_many(n)
         can = self._store.capabilities
         if within is None and not (can.together and can.passes_over):

@@ -1,4 +1,4 @@
-"""The tasks of a worker whose handlers run in processes: each has a child, and a thread that waits for it."""
+"""The tasks of a worker whose handlers run in processes: each has a child process, and a thread that waits for it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class AwaitedChild:
         self._threads = ThreadPoolExecutor(1, name)
 
     async def ready(self) -> None:
-        """As Child.ready."""
+        """Same as Child.ready."""
         if not self._child.running:
             await self._await(self._child.ready)
 
     async def call(self, subject: Any) -> Any:
-        """As Child.call; cancelled, kill the child."""
+        """Same as Child.call; if cancelled, kill the child."""
         try:
             return await self._await(self._child.call, subject)
         except asyncio.CancelledError:
@@ -38,15 +38,15 @@ class AwaitedChild:
             raise
 
     def frames(self) -> Sequence[StackFrame]:
-        """As Child.frames."""
+        """Same as Child.frames."""
         return self._child.frames()
 
     async def close(self) -> None:
-        """As Child.close."""
+        """Same as Child.close."""
         await self._await(self._child.close)
 
     def give_up(self) -> None:
-        """Kill the child if it is still there, and let go of the thread."""
+        """Kill the child if it is still running, and release the thread."""
         self._child.kill()
         self._threads.shutdown(wait=False)
 
@@ -58,7 +58,7 @@ _MINE: Final[ContextVar[AwaitedChild]] = ContextVar("duerow_child")
 
 
 class Processes:
-    """A handler that has the child of the calling task do its work.
+    """A handler that passes its work to the child process of the calling task.
 
     Args:
         handler: the handler, pickled.
@@ -97,7 +97,7 @@ class _InProcesses(Handlers):
 
 
 class ProcessHandlers(_InProcesses):
-    """As `Handlers`, in processes."""
+    """Like `Handlers`, but in processes."""
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         slot.prepare(attempt)
@@ -106,7 +106,7 @@ class ProcessHandlers(_InProcesses):
 
 
 class ProcessBatchHandlers(_InProcesses, BatchHandlers):
-    """As `BatchHandlers`, in processes."""
+    """Like `BatchHandlers`, but in processes."""
 
     async def _handle_batch(self, slot: Slot, batch: Any) -> Sequence[Ended]:
         slot.prepare(*batch)

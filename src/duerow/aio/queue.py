@@ -61,7 +61,7 @@ class Queue(
     locked_while_handled = False
 
     def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
-        """Return another handle of this queue with this lease and retry policy; None: the same as here."""
+        """Return another handle of this queue with this lease and retry policy; None: unchanged."""
         queue: Queue[P] = Queue(
             self.database,
             self.name,
@@ -79,10 +79,10 @@ class Queue(
         return queue
 
     def of_any_kind(self) -> Queue[Any]:
-        """Return another handle of this queue that takes messages of every kind, declared types as plain JSON.
+        """Return another handle of this queue that takes messages of every kind, with declared types as plain JSON.
 
-        This is for programs that do not know the types, such as programs in other languages; `Message.kind` names the
-        type.
+        This is for programs that do not know the types, for example because they are written in other languages;
+        `Message.kind` names the type.
         """
         queue: Queue[Any] = Queue(
             self.database,
@@ -137,8 +137,8 @@ class Queue(
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is; "replace" gives it
                 this payload, kind, headers, group, priority and due time, resets its attempts and error, and ends any
                 lease on it; "earliest" gives it the earlier due time; "reject" raises. "replace" ignores the push if
-                the message is new, is not stopped and has the same payload, and no other due time was given. If only a
-                message that has left had the key and the queue remembers it, "reject" raises and any other mode
+                the live message has the status "new", is not stopped and has the same payload, and no other due time
+                was given. If no live message has the key but the queue remembers it, "reject" raises and any other mode
                 ignores the push.
             within: the caller's open transaction: an SQLAlchemy Connection or Session, or a driver's connection.
 
@@ -165,11 +165,12 @@ class Queue(
             DuplicateKey: `on_duplicate` is "reject" and keys are taken (the error names them all); nothing was pushed.
         """
         mode = check_on_duplicate(on_duplicate)
-        given = list(edits.each_of(drafts, "push_many takes a list of Drafts"))  # here: it may be bound to this thread
+        # not in a thread: it may be bound to this one
+        given = list(edits.each_of(drafts, "push_many takes a list of Drafts"))
         if not given:
             return []
         terms = (self.name, self.max_payload_bytes, self._payloads)
-        # In the caller's transaction, nothing may be written before all are known to be valid.
+        # In the caller's transaction, nothing may be written before all messages are known to be valid.
         taker = None if within is not None else mapping.takes_chunks(self._store.messages, given, self._payloads)
         if taker is not None:
             plan = partial(mapping.push_chunks, taker, given, *terms)
@@ -182,6 +183,6 @@ class Queue(
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue stores it, not yet encrypted, for a `Move` or a `Draft` to this queue.
 
-        JSON and objects of a declarable type do not need it; a TypedDict with values that JSON lacks does.
+        JSON and objects of a declarable type do not need this; a TypedDict with values that JSON lacks does.
         """
         return self._payloads.encode(payload, self.max_payload_bytes)

@@ -1,4 +1,4 @@
-"""Bring dead letters of a queue back."""
+"""Bring back the dead letters of a queue."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Redrives(QueueHandle[P]):
         batches, one transaction per batch.
 
         Args:
-            limit: the most to redrive; None: all that are there now.
-            where: only dead letters that meet this condition where they are now:
+            limit: the maximum number to redrive; None: all that exist now.
+            where: only dead letters that meet this condition, in the queue where they are now:
                 `headers."dead-letter-reason" like 'TimeoutError%'`.
-            rate: the most per second; None: as fast as possible.
-            on_duplicate: what to do when a live message has the key by now. "reject" leaves the dead letter where it
-                is. The others work as in `move`: "ignore" keeps the live message as it is, "replace" gives it the dead
+            rate: the maximum number per second; None: as fast as possible.
+            on_duplicate: what to do if a live message already has the key. "reject" leaves the dead letter where it is.
+                The others work as in `move`: "ignore" keeps the live message as it is, "replace" gives it the dead
                 letter's content, "earliest" makes it due now; the dead letter is then gone, and counts as redriven.
             dry_run: change nothing, only count.
 
@@ -88,9 +88,9 @@ class Redrives(QueueHandle[P]):
         return [stayed]
 
     async def _takes_dead_letters(self) -> bool:
-        """Return whether this is a dead-letter queue: by what is declared, else by its first messages.
+        """Return whether this is a dead-letter queue, by its declarations or else by its first messages.
 
-        Messages of any other queue are left alone: no dead letters are looked for among them.
+        In any other queue, messages are left alone and are not searched for dead letters.
         """
         if await self.database.is_dead_letter_queue(self.name):
             return True

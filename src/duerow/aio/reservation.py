@@ -18,7 +18,7 @@ class Reservation(core.BareReservation[P], Generic[P], frozen=True, gc=False):
     """One message, leased to this consumer until a given time; settle it here or through its queue.
 
     Attributes:
-        queue: the `Queue` that it was reserved from. Its type is left open, since a queue makes reservations.
+        queue: the `Queue` that it was reserved from; the type is left open because the queue's module imports this one.
     """
 
     queue: Any

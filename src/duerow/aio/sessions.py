@@ -1,4 +1,4 @@
-"""Sessions on the user's engine, or in a transaction of the caller's."""
+"""Sessions on the user's engine, or in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from duerow.stores.sql.connections.callers import session_of
 
 
 def engine_here(connections: Any) -> Engine:
-    """Return the engine for the running loop, or the only one where there is none."""
+    """Return the engine for the running loop, or the only engine if there are no loops."""
     engine: Engine = connections.here()
     return engine
 
 
 def new_session(connections: Any) -> Session:
-    """Return a session on the engine of the running loop; what it has loaded stays readable after a commit."""
+    """Return a session on the engine of the running loop; loaded objects stay readable after a commit."""
     return Session(engine_here(connections), expire_on_commit=False)
 
 
 async def first_read_alone(session: Session) -> None:
-    """Have what a session reads until its first commit need no transaction, which takes two more round trips."""
-    if session.get_bind().dialect.name != "sqlite":  # there a read begins none
+    """Let a session read without a transaction until its first commit, which saves two round trips."""
+    if session.get_bind().dialect.name != "sqlite":  # there, reading begins no transaction
         await session.connection(execution_options={"isolation_level": "AUTOCOMMIT"})
 
 
@@ -31,7 +31,7 @@ def session_within(within: Any) -> SessionBlock:
     """Return a session in a transaction that the caller ends: the caller's own, or one on the caller's connection.
 
     Raises:
-        ConfigurationError: it is neither.
+        ConfigurationError: `within` is neither.
     """
     within = session_of(within)
     if isinstance(within, Session):

@@ -71,7 +71,7 @@ class Settlements(ABC, Generic[P]):
         await self._turns.settle_one(reservation, Bury(reason), within)
 
     async def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give back a message that was not started; its due time, place and attempts are restored.
+        """Give back a message that was not started; its due time, its place and its number of attempts are restored.
 
         Raises:
             LeaseLost: as in `commit`.
@@ -85,7 +85,7 @@ class Settlements(ABC, Generic[P]):
         return await self._turns.extend_one(reservation, lease, within)
 
     async def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `commit`, in one statement; return those that were refused, each with its error."""
+        """Like `commit`, but in one statement; return those that were refused, each with its error."""
         return await self._turns.settle([(reservation, DONE) for reservation in each_of(reservations)], within)
 
     async def rollback_many(
@@ -96,7 +96,7 @@ class Settlements(ABC, Generic[P]):
         error: BaseException | Failure | str | None = None,
         within: Any = None,
     ) -> list[Refused]:
-        """Like `rollback`, in one statement; return those that were refused, each with its error."""
+        """Like `rollback`, but in one statement; return those that were refused, each with its error."""
         turns, wish = self._turns, Rollback(delay, error)
         pairs = [(one, decide(one.message, wish, turns.retry)) for one in turns.checked(reservations)]
         return await turns.settle(pairs, within)
@@ -104,11 +104,11 @@ class Settlements(ABC, Generic[P]):
     async def bury_many(
         self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
-        """Like `bury`, in one statement; return those that were refused, each with its error."""
+        """Like `bury`, but in one statement; return those that were refused, each with its error."""
         return await self._turns.settle([(reservation, Bury(reason)) for reservation in each_of(reservations)], within)
 
     async def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `release`, in one statement; return those that were refused, each with its error."""
+        """Like `release`, but in one statement; return those that were refused, each with its error."""
         return await self._turns.settle([(reservation, Release()) for reservation in each_of(reservations)], within)
 
     async def extend_many(
@@ -120,7 +120,7 @@ class Settlements(ABC, Generic[P]):
     async def settle(
         self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None
     ) -> list[Refused]:
-        """End many turns, each in its own way, in one transaction where the store has transactions.
+        """End many turns, each in its own way, in one transaction if the store has transactions.
 
         Returns those that were refused, each with its error: LeaseLost, the DuplicateKey of a move, or the reason why
         a settlement cannot be carried out. The others are settled.

@@ -24,13 +24,14 @@ class PipelineWorker:
     """Runs a pipeline in tasks, a worker for each station; made by `Pipeline.aworker`.
 
     Args:
-        pipeline: what to run.
-        database: where its queues are.
+        pipeline: the pipeline to run.
+        database: the database that contains its queues.
         rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
 
     Raises:
-        ConfigurationError: not an awaited database.
-        NotSupported: the store cannot do what forks, splits and joins need; or there are frames, which take Spark.
+        ConfigurationError: the database is not async.
+        NotSupported: the store cannot do what forks, splits and joins need, or there are frame stations, which need
+            Spark.
     """
 
     def __init__(self, pipeline: Pipeline, database: Pipelines, rehome: Mapping[str, str] | None = None) -> None:
@@ -45,13 +46,13 @@ class PipelineWorker:
         """Declare the pipeline and run it; see `Pipeline.arun`.
 
         Raises:
-            ConfigurationError: a station was removed that has messages under way; it runs already, or an argument
-                cannot be what it is.
+            ConfigurationError: a station with messages under way was removed, the pipeline is already running, or an
+                argument is invalid.
         """
         check_until(until)
         taken = signals_of_task(signals)
         if not self._running.acquire(blocking=False):
-            raise ConfigurationError(f"{self._pipeline} is already run by this worker; make another worker")
+            raise ConfigurationError(f"{self._pipeline} is already being run by this worker; make another worker")
         try:
             self._alarm = alarm = Alarm()
             with stopped_in_loop_by(taken, self.stop):
@@ -70,21 +71,22 @@ class PipelineWorker:
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """How many messages its workers leave since they do not know their kinds, by queue and kind."""
+        """How many messages its workers skip because they do not know their kinds, by queue and kind."""
         return {queue: kinds for worker in self._workers.values() for queue, kinds in worker.unknown.items()}
 
     @property
     def health(self) -> Health:
-        """Whether its workers are alive, and ready to work: for probes."""
+        """Whether its workers are alive and ready to work, for probes."""
         running = [worker.health for worker in list(self._workers.values())]
         return health_of_all(one for one in running if one.why != health_of(None).why or not running)
 
     def stop(self) -> None:
-        """Ask all its workers to stop, and return at once; asked again, they wait for no handler.
+        """Ask all its workers to stop, and return at once; after a second call they do not wait for running handlers.
 
-        From any thread, handler or signal. What does not run yet will return as soon as it does.
+        Call it from any thread, handler or signal handler. A worker that is not running yet will return as soon as it
+        is run.
         """
-        # Nothing here may wait for a lock: the signal may have interrupted its holder.
+        # Nothing here may wait for a lock: a signal may have interrupted its holder.
         self._stops += 1
         for worker in list(self._workers.values()):
             worker.stop()

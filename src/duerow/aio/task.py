@@ -21,9 +21,9 @@ from duerow.tasks.windows import Window, push
 
 P = ParamSpec("P")
 C = TypeVar("C")
-"""What a call of the function gives: for an async function, a coroutine."""
+"""What a call of the function returns: for an async function, a coroutine."""
 R = TypeVar("R")
-"""What the function returns in the end."""
+"""The function's result."""
 
 
 class TaskPusher(Generic[P, C, R]):
@@ -39,14 +39,14 @@ class TaskPusher(Generic[P, C, R]):
             options: by name: key, due, delay, headers, group, priority, on_duplicate, within; as for `Queue.push`.
 
         Raises:
-            ConfigurationError: an option does not exist, or is `on_duplicate` although the task has a window.
+            ConfigurationError: an option does not exist, or `on_duplicate` was given although the task has a window.
             InvalidMessage: an option is out of bounds.
         """
         window = self._definition.window
         if window is not None and "on_duplicate" in options:
             raise ConfigurationError(
-                f"task {self._definition.name!r} has {window.kind}=, which decides what becomes of a second call with "
-                "its key: leave out on_duplicate"
+                f"task {self._definition.name!r} has {window.kind}=, which determines what happens to a second call "
+                "with its key: leave out on_duplicate"
             )
         return TaskPusher(self._host, self._definition, self._options.but(**options))
 
@@ -116,7 +116,7 @@ class TaskPusher(Generic[P, C, R]):
         return [TaskHandle(self._host, self._definition, one.id, one.outcome) for one in pushed]
 
     def _check_window(self, drafts: list[Draft]) -> None:
-        """Raise ConfigurationError if the task has a window, in which one of these calls has no place."""
+        """Raise ConfigurationError if the task has a window and one of these calls does not fit into it."""
         window = self._definition.window
         if window is None:
             return
@@ -125,7 +125,7 @@ class TaskPusher(Generic[P, C, R]):
                 raise ConfigurationError(f"task {self._definition.name!r} has {window.kind}=, so each call needs a key")
             if window.kind != "unique" and (draft.due is not None or draft.delay is not None):
                 raise ConfigurationError(
-                    f"task {self._definition.name!r} has {window.kind}=, which decides when it runs: leave out its time"
+                    f"task {self._definition.name!r} has {window.kind}=, which sets when it runs: leave out its time"
                 )
 
     async def _push_in_window(self, drafts: list[Draft], window: Window) -> list[Pushed]:
@@ -141,7 +141,7 @@ class TaskPusher(Generic[P, C, R]):
 
 
 class Task(TaskPusher[P, C, R]):
-    """A function that messages call by its name; made by `Tasks.task`. Calling it calls the function.
+    """A function that messages call by name; made by `Tasks.task`. Calling the task calls the function.
 
     Attributes:
         name: the kind of its messages.
@@ -167,7 +167,7 @@ class Task(TaskPusher[P, C, R]):
     ) -> Schedule:
         """Have workers call the function regularly, on a schedule.
 
-        Declaring it again unchanged has no effect: `cleanup.schedule(cron="0 3 * * *")`.
+        Declaring the same schedule again has no effect: `cleanup.schedule(cron="0 3 * * *")`.
 
         Args:
             name: the schedule's name; default: the task's.

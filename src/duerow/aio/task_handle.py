@@ -24,13 +24,13 @@ R = TypeVar("R")
 """What the task's function returns."""
 
 POLL_WOKEN: Final = 2.0
-"""The most seconds between looks where pushes wake those who wait."""
+"""The longest interval, in seconds, between checks if pushes wake waiting callers."""
 
 POLL_ALONE: Final = 1.0
-"""The most seconds between looks elsewhere."""
+"""The longest interval, in seconds, between checks otherwise."""
 
 FIRST_POLL: Final = 0.02
-"""Seconds until the second look; each wait is half as long again as the one before."""
+"""Seconds until the second check; each wait is half as long again as the one before."""
 
 
 class TaskHandle(Generic[R]):
@@ -38,7 +38,7 @@ class TaskHandle(Generic[R]):
 
     Attributes:
         id: the id of its message.
-        pushed: "created"; or "updated" or "ignored", if a live message had the key. The id is that message's.
+        pushed: "created", or, if a live message had the key, "updated" or "ignored"; the id is then that message's.
         task: the task's name.
     """
 
@@ -50,7 +50,7 @@ class TaskHandle(Generic[R]):
         return f"<task {self.task!r}, message {self.id}>"
 
     async def state(self) -> TaskState:
-        """Return what is known about it: status, attempts, arguments, result or error, and times."""
+        """Return what is known about the task: status, attempts, arguments, result or error, and times."""
         queue = self._host.queue(self._definition.queue)
         found = await self._host.database.run(
             lambda: outcome.find(queue.database.store, queue.name, queue.dead_letter, self.id)
@@ -58,13 +58,13 @@ class TaskHandle(Generic[R]):
         return outcome.state(self._definition, self.id, found, queue.payloads)
 
     async def status(self) -> TaskStatus:
-        """Return "waiting", "running", "done", "failed", "cancelled", or "unknown" if nothing is kept of it."""
+        """Return "waiting", "running", "done", "failed", "cancelled", or "unknown" if nothing is stored about it."""
         return (await self.state()).status
 
     async def result(self, timeout: timedelta | None = None) -> R:  # noqa: ASYNC109
-        """Wait until it has ended, and return what its function returned.
+        """Wait until the task has ended, and return what its function returned.
 
-        The database wakes the caller if it can (PostgreSQL, SQLite, MongoDB, memory); otherwise this call polls, at
+        The database wakes the caller if it can (PostgreSQL, SQLite, MongoDB, memory); otherwise this call polls at
         intervals that grow to a second.
 
         Args:
@@ -94,11 +94,10 @@ class TaskHandle(Generic[R]):
         return value
 
     async def cancel(self) -> bool:
-        """Cancel it, even while it runs; return whether it had not ended yet.
+        """Cancel the task, even while it runs; return whether it had not ended yet.
 
-        A waiting task never runs then. A running task is notified within a second or two:
-        `duerow.current().cancelled` becomes true, and an async function is cancelled. Whatever it returns is ignored,
-        and it is not tried again.
+        A waiting task will never run. A running task is notified within a second or two: `duerow.current().cancelled`
+        becomes true, and an async function is cancelled. Whatever it returns is ignored, and it is not tried again.
         """
         host, task = self._host, self._definition
         queue = host.queue(task.queue)
@@ -116,11 +115,11 @@ class TaskHandle(Generic[R]):
         return cancelled
 
     async def progress(self) -> Progress | None:
-        """Return the progress that the function last reported by `duerow.current().progress(…)`; None: none."""
+        """Return the progress that the function last reported with `duerow.current().progress(…)`; None: none."""
         return await self._host.queue(self._definition.queue).progress(self.id)
 
     async def _ended_within(self, seconds: float | None) -> TaskState:
-        """Wait until it has ended, or the time is over; return what is known then."""
+        """Wait until the task has ended or the time is up; return what is known then."""
         deadline = None if seconds is None else time.monotonic() + seconds
         database = self._host.database
         hears = database.store.capabilities.wakes_consumers
@@ -131,7 +130,7 @@ class TaskHandle(Generic[R]):
             while True:
                 left = most if deadline is None else deadline - time.monotonic()
                 sleep = max(0.0, min(left, most if hears else pause))
-                if hears:  # so that what ends the task knows that somebody waits
+                if hears:  # so that whatever ends the task knows that somebody is waiting
                     await database.run(
                         lambda until=timedelta(seconds=sleep): database.store.messages.next_due(queues[:1], until)  # type: ignore[misc]
                     )

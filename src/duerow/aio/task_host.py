@@ -1,4 +1,4 @@
-"""What the tasks of an application share: their database, their definitions, and their queues."""
+"""What the tasks of an application share: their database, their definitions and their queues."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class TaskHost:
 
     Attributes:
         definitions: the tasks, by name.
-        callbacks: those of them that batches may call when all of their calls have ended.
-        trying: the trial that takes what is pushed, a `TaskTrial`; None: it goes to the database.
-        parts: the queue of the outcomes of calls in batches.
-        sets: the queue in which they are gathered.
+        callbacks: the tasks that batches may call when all of their calls have ended.
+        trying: the `TaskTrial` that receives pushed calls; None: they go to the database.
+        parts: the queue for the outcomes of calls in batches.
+        sets: the queue in which the outcomes are gathered.
     """
 
     def __init__(self, database: Database | None, first: str) -> None:
@@ -42,7 +42,7 @@ class TaskHost:
 
     @property
     def database(self) -> Database:
-        """The database of the queues; raises ConfigurationError as long as there is none."""
+        """The database of the queues; raises ConfigurationError if none was given yet."""
         if self._database is None:
             raise ConfigurationError(
                 "these tasks have no database yet: pass it, Tasks(db), or call tasks.use(db) first"
@@ -50,7 +50,7 @@ class TaskHost:
         return self._database
 
     def use(self, database: Database) -> None:
-        """Push and run the tasks in this database from now on: for tasks that are declared before it is opened."""
+        """Push and run the tasks in this database from now on, for tasks that are declared before it is opened."""
         if not isinstance(database, Database):
             raise ConfigurationError(
                 f"tasks take a database, opened by `connect` of the same module as Tasks, not {shown(database)}"
@@ -59,22 +59,22 @@ class TaskHost:
         self._queues.clear()
 
     def configure(self, queue: str, **terms: Any) -> None:
-        """Say on which terms a queue is opened, as for `Database.queue`.
+        """Set the options with which a queue is opened, as for `Database.queue`.
 
         Args:
             queue: its name.
             terms: lease, retry, dead_letter, history, remember_keys, indexed, max_payload_bytes.
 
         Raises:
-            ConfigurationError: a term is not one of these, or the queue is in use already.
+            ConfigurationError: an option is not one of these, or the queue is already in use.
         """
         called = check_queue_name(queue)
         if unknown := terms.keys() - _TERMS:
             raise ConfigurationError(
-                f"queue {called!r} of tasks cannot be given {sorted(unknown)[0]}=; the terms are {', '.join(_TERMS)}"
+                f"queue {called!r} of tasks does not take {sorted(unknown)[0]}=; the options are {', '.join(_TERMS)}"
             )
         if called in self._queues:
-            raise ConfigurationError(f"queue {called!r} is in use already; configure it before its tasks are pushed")
+            raise ConfigurationError(f"queue {called!r} is already in use; configure it before its tasks are pushed")
         self._terms[called] = terms
 
     def queue(self, name: str) -> Queue[Any]:
@@ -87,11 +87,11 @@ class TaskHost:
         return opened
 
     def gathering(self) -> list[Queue[Any]]:
-        """Return the queues that gather the outcomes of batches; none, if no task can be a callback."""
+        """Return the queues that gather the outcomes of batches; none if no task can be a callback."""
         return [self.database.queue(self.parts), self.database.queue(self.sets)] if self.callbacks else []
 
     def retry_of(self, task: TaskDefinition) -> RetryPolicy:
-        """Return the retry policy of a task as the program declares it, whatever its database says."""
+        """Return the retry policy of a task as declared by the program, regardless of its database."""
         return task.retry or as_policy(self._terms.get(task.queue, {}).get("retry"))
 
     def add(self, task: TaskDefinition) -> None:
@@ -103,13 +103,13 @@ class TaskHost:
         before = self.definitions.get(task.name)
         if before is not None and _place(before) != _place(task):
             raise ConfigurationError(
-                f"two tasks are called {task.name!r}: {'.'.join(_place(before))} and {'.'.join(_place(task))}; call "
-                "one of them something else, with name="
+                f"two tasks are called {task.name!r}: {'.'.join(_place(before))} and {'.'.join(_place(task))}; give "
+                "one of them another name with name="
             )
         self.definitions[task.name] = task
 
     def expire_results(self) -> None:
-        """Have maintenance remove the results of the tasks once their time is over."""
+        """Have maintenance remove the results of the tasks when they expire."""
         kept = {task.queue + RESULTS for task in self.definitions.values() if task.results is not None}
         noted = {task.queue + WINDOWS for task in self.definitions.values() if task.window is not None}
         self.database.expiring.update(kept | noted)

@@ -1,4 +1,4 @@
-"""End the turns of a queue's messages: check the reservations, translate how they end, write it, count it."""
+"""End the turns of a queue's messages: check the reservations, translate the settlements, write and count them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Turns:
             raise error_of(refused[0], reservation)
 
     async def end_by(self, reservation: core.BareReservation, error: BaseException) -> bool:
-        """End a turn as an exception says that came out of a block; return whether it was raised only to say so."""
+        """End a turn by an exception raised in a block; return whether it was only raised to end the turn."""
         await self.settle_one(reservation, decide(reservation.message, error, self.retry))
         return isinstance(error, Retry | Bury)
 
@@ -112,20 +112,20 @@ class Turns:
         return await queue.database.run(lambda: queue._store.messages.extend(receipts, span), within)
 
     def check(self, reservation: object) -> None:
-        """Raise ConfigurationError unless it is a reservation of this queue, made by any handle."""
+        """Raise ConfigurationError unless this is a reservation from this queue, made by any handle."""
         queue = self._queue
         if type(reservation) is not Reservation or reservation.queue is not queue:
             mapping.check_reserved(reservation, queue.name, queue.database.connections.place)
 
     def checked(self, reservations: Iterable[core.BareReservation]) -> Iterator[core.BareReservation]:
-        """Yield each reservation after checking that it is of this queue."""
+        """Yield each reservation after checking that it is from this queue."""
         for reservation in each_of(reservations):
             self.check(reservation)
             yield reservation
 
 
 def each_of(reservations: Iterable[core.BareReservation]) -> Iterator[core.BareReservation]:
-    """Yield each reservation; raise ConfigurationError if what was passed has none."""
+    """Yield each reservation; raise ConfigurationError if the argument contains none."""
     return edits.each_of(reservations, "settling several messages takes a list of reservations")
 
 

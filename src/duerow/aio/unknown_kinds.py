@@ -1,4 +1,4 @@
-"""How a queue treats messages of unknown kinds: it leaves them to consumers that know them, and logs that it did."""
+"""How a queue treats messages of unknown kinds: it leaves them to consumers that know them, and logs this."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from duerow.where import field
 LOG: Final = logging.getLogger("duerow.queue")
 
 MOST_UNKNOWN: Final = 1_000
-"""How many messages of unknown kinds are counted where the store cannot count them."""
+"""How many messages of unknown kinds are counted if the store cannot count them."""
 
 
 class UnknownKinds(Edits[P]):
@@ -51,12 +51,12 @@ class UnknownKinds(Edits[P]):
 
     @property
     def only(self) -> Mapping[str, Collection[str]]:
-        """The kinds that claims ask for, by the queue's name; empty if they ask for all."""
+        """The kinds that claims ask for, by the queue's name; empty if they ask for all kinds."""
         return {} if self._only is None else {self.name: self._only}
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """How many messages of unknown kinds the last check found, by the queue's name and their kinds."""
+        """How many messages of unknown kinds the last check found, by queue name and kind."""
         return {self.name: self._unknown} if self._unknown else {}
 
     def knows_kind(self, kind: str) -> bool:
@@ -64,11 +64,11 @@ class UnknownKinds(Edits[P]):
         return kind in self._known or ANY_KIND in self._known
 
     async def look_for_unknown(self) -> None:
-        """Count the messages that claims skip, and log those of kinds that were not logged before."""
+        """Count the messages that claims skip, and log kinds that were not logged before."""
         if self._only is None:
             return
         skipped = await self._count_unknown(field("kind").not_in(self._known) & field("status").in_(LIVE))
-        # Those that duerow keeps in a queue of this name wait for nobody: maintenance deletes them.
+        # Messages that duerow itself keeps in a queue of this name wait for no consumer: maintenance deletes them.
         found = {kind: count for kind, count in skipped.items() if not is_own(kind)}
         if new := found.keys() - self._unknown.keys():
             LOG.error(
@@ -97,12 +97,12 @@ class UnknownKinds(Edits[P]):
         return Counter(record.kind for record in await self.database.run(lambda: store.messages.find(query)))
 
     async def _found_unknown(self) -> None:
-        """A claim has met a message of an unknown kind: ask for the known ones from now on."""
+        """Ask only for known kinds from now on: a claim got a message of an unknown kind."""
         self._only = self._known
         await self.look_for_unknown()
 
     def _given_up(self, buried: Sequence[GivenUp]) -> None:
-        """A claim has buried messages, since their last allowed attempts ended with their consumers."""
+        """Log messages that a claim buried because consumers died during their last allowed attempts."""
         self.database.metrics.buried(self.name, len(buried))
         for one in buried:
             why = decode_failure(one.error)

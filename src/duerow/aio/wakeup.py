@@ -1,4 +1,4 @@
-"""What ends the sleep of a worker that found nothing: a push, a call, or the end of a time."""
+"""Ends the sleep of a worker that found nothing: on a push, on a call, or after some time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from duerow.worker.run import Sleeper
 
 
 class Wakeup:
-    """Sleeps until a push, a call of `wake`, or the end of a time.
+    """Sleeps until a push, a call of `wake`, or a timeout.
 
     Args:
-        run: who sleeps.
-        queue: of the database with the queues of the run.
+        run: the run that sleeps.
+        queue: gives access to the database with the run's queues.
     """
 
     def __init__(self, run: Sleeper, queue: Queue | SeveralQueues) -> None:
@@ -27,7 +27,7 @@ class Wakeup:
         self._called = asyncio.Event()
 
     async def listen(self) -> None:
-        """Hear of pushes from now on, if the store tells of them and can be reached."""
+        """Listen for pushes from now on, if the store announces them and can be reached."""
         if not self._possible or self._listener is not None or self._run.gave_up:
             return
         try:
@@ -38,7 +38,7 @@ class Wakeup:
             self._run.hears_again()
 
     async def wait(self, seconds: float) -> bool:
-        """Sleep; return whether something ended it before its time."""
+        """Sleep; return whether something ended the sleep early."""
         listener = self._listener
         if listener is not None and not self._called.is_set():
             try:
@@ -55,16 +55,16 @@ class Wakeup:
         return self._was_called()
 
     def wake(self) -> None:
-        """End the sleep, or the next one."""
+        """End this sleep or the next one."""
         self._called.set()
         if self._listener is not None:
             self._listener.wake()
 
     async def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+            with suppress(StoreUnavailable):  # a lost connection needs no closing
                 await listener.close()
 
     def _was_called(self) -> bool:

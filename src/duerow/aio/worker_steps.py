@@ -1,4 +1,4 @@
-"""Carries out what a worker asks of its queue and of the database: to claim, to settle, to extend, to maintain."""
+"""Executes the steps of a worker for its queue and database: to claim, settle, extend and maintain."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ LOG: Final = logging.getLogger("duerow.worker")
 
 
 class WorkerSteps:
-    """The steps of a worker's plans for which its queue is called.
+    """The steps of a worker's plans that call its queue.
 
     Args:
-        run: the run whose plans they are.
+        run: the run that the plans belong to.
         queue: the queue that the worker works on.
     """
 
@@ -48,11 +48,11 @@ class WorkerSteps:
         self._run, self._queue, self._database = run, queue, queue.database
         self._kept: dict[str, datetime] = {}
         self._lacking: set[str] = set()
-        self._mute = queue.locked_while_handled  # rows have no queue for questions beside them
+        self._mute = queue.locked_while_handled  # there is no queue for questions about rows
 
     @property
     def actions(self) -> dict[type, Callable[[Any], Any]]:
-        """How each step is carried out."""
+        """The function that executes each step."""
         queue, database = self._queue, self._database
         return {
             Reserve: self._reserve,
@@ -100,7 +100,7 @@ class WorkerSteps:
         return [*gone, *(Refused(receipt, LeaseLost(receipt.id)) for receipt in changed)]
 
     async def _tokens(self, reservations: list[BareReservation]) -> dict[int, int]:
-        """Return the tokens, by id, of those messages that are still in their queues."""
+        """Return the tokens, by id, of the messages that are still in their queues."""
         ids: dict[str, list[int]] = {}
         for one in reservations:
             ids.setdefault(one.message.queue, []).append(one.receipt.id)
@@ -112,7 +112,7 @@ class WorkerSteps:
         return there
 
     async def _write_progress(self, step: WriteProgress) -> None:
-        """Write how far handlers are; that one cannot be written concerns nothing else."""
+        """Write the progress of handlers; if one queue's cannot be written, the others still are."""
         drafts: dict[str, list[Draft]] = {}
         for attempt in step.attempts:
             if attempt.said is not None:
@@ -129,18 +129,18 @@ class WorkerSteps:
                 self._database.expiring.add(name)
 
     async def _answer_questions(self, step: AnswerQuestions) -> None:
-        """Write the stacks that operators have asked for; that it cannot be done concerns nothing else."""
+        """Write the stacks that operators have asked for; if that fails, nothing else is affected."""
         try:
             for name, asked in (await self._questions(step.attempts)).items():
                 await self._answer(name, asked)
         except StoreUnavailable:
             raise
         except DuerowError as error:
-            LOG.warning("nobody can be told the stacks of handlers: %s", error)
+            LOG.warning("the stacks of handlers cannot be reported: %s", error)
             self._mute = True
 
     async def _questions(self, attempts: list[Attempt]) -> dict[str, dict[str, Attempt]]:
-        """Return the attempts that were asked about, by the queue of the questions and their keys."""
+        """Return the attempts that were asked about, by the queue of the questions and by their keys."""
         asked: dict[str, dict[str, Attempt]] = {}
         for attempt in () if self._mute else attempts:
             for name in places([attempt.message.queue]):
@@ -156,12 +156,12 @@ class WorkerSteps:
             look, now = self._run.looks(attempt), self._database.host_time()
             found = await offload.off(partial(answer, attempt, look, worker, now))
             if look is not None and self._run.looks(attempt) is not look:
-                continue  # it has just ended, so that may be where another handler is
+                continue  # it has just ended, so this may be the stack of another handler
             await stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
             self._database.expiring.add(name)
 
     async def _read_limits(self, step: ReadLimits) -> RunLimits:
-        """Return the limits that operators have set; where it may not read them, those that it knows."""
+        """Return the limits that operators have set; if they may not be read, the last known ones."""
         try:
             return await self._queue.limits()
         except StoreUnavailable:
@@ -171,7 +171,7 @@ class WorkerSteps:
             return self._run.limits
 
     async def _keep_periods(self, step: KeepPeriods) -> None:
-        """Keep what charts show of the last day, and remove what is older; rows of a user's own tables have none."""
+        """Record the periods for the last day's charts and remove older ones; queues in users' tables have none."""
         try:
             if kept := await keep_periods(self._database, self._run.queues, self._kept):
                 await Queue(self._database, CHARTS).pop_many(2 * kept)
@@ -181,7 +181,7 @@ class WorkerSteps:
             self._do_without("the charts of the last day are not kept", error)
 
     def _do_without(self, what: str, error: DuerowError) -> None:
-        """Log once what cannot be done; messages are handled all the same."""
+        """Log once what cannot be done; messages are still handled."""
         if what not in self._lacking:
             self._lacking.add(what)
             LOG.warning("%s: %s", what, error)

@@ -1,4 +1,4 @@
-"""The tasks of a worker that handle, and the thread with a loop of its own for all else."""
+"""The tasks of a worker that run handlers, and the thread with its own loop for everything else."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PATIENCE: Final = 1.0
 """Seconds that cancelled handlers have to clean up before `run` returns without them."""
 
 YIELD_AFTER_S: Final = 0.001
-"""Seconds after which a handler that never awaits lets others have the loop."""
+"""Seconds after which a slot whose handlers never wait yields the loop to others."""
 
 
 class Handlers:
@@ -74,7 +74,7 @@ class Handlers:
         self._coordinator = Coordinator(run, queue, self)
 
     async def work(self) -> None:
-        """Handle until the run has ended; cancelled, end it at once."""
+        """Handle messages until the run has ended; if cancelled, end it at once."""
         self._coordinator.open()
         try:
             await asyncio.shield(self._ended)
@@ -82,18 +82,18 @@ class Handlers:
             self.stop()
             self.stop()
             await asyncio.wait([self._ended])
-            self._ended.exception()  # the caller hears of the cancellation, not of what followed from it
+            self._ended.exception()  # the caller gets the cancellation, not its consequences
             raise
         finally:
             await self._after_bury()
             await asyncio.wait([self._gone], timeout=PATIENCE)
 
     def stop(self) -> None:
-        """Begin nothing more from now on, and wind down; from any thread."""
+        """Begin nothing more and wind down; may be called from any thread."""
         self._run.over = True
         self._coordinator.tell(Stop())
 
-    # What the coordinator asks for, from its own thread.
+    # Called by the coordinator, from its own thread.
 
     def start_slot(self, slot: Slot) -> None:
         """Start a task for this slot."""
@@ -104,15 +104,15 @@ class Handlers:
         self._call(slot.runner.cancel)
 
     def ring(self, count: int | None) -> None:
-        """Have so many idle slots look for work, or all."""
+        """Make this many idle slots look for work; None: all."""
         self._call(self._ring, count)
 
     def end(self, error: BaseException | None) -> None:
-        """The run has ended, by itself or with an error."""
+        """End the run, with an error if there was one."""
         self._call(self._note_end, error)
 
     def be_alone(self) -> None:
-        """The coordinator has closed."""
+        """Note that the coordinator has closed."""
         self._call(self._gone.set_result, None)
 
     def _call(self, function: Callable[..., Any], *values: Any) -> None:
@@ -140,7 +140,7 @@ class Handlers:
             self._ended.set_exception(error)
 
     async def _after_bury(self) -> None:
-        """Let cancelled handlers clean up, for a moment."""
+        """Give cancelled handlers a moment to clean up."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -160,7 +160,7 @@ class Handlers:
             self._coordinator.tell(LeftOver(slot, error))
 
     async def _one_after_the_other(self, slot: Slot) -> None:
-        """Handle what was claimed, and leave it to be settled."""
+        """Handle claimed messages, and leave their settlement to the coordinator."""
         yielded_at = monotonic()
         while taken := await self._next(slot):
             if ended := await self._work_on(slot, taken):
@@ -171,7 +171,7 @@ class Handlers:
                 await asyncio.sleep(0)
 
     async def _next(self, slot: Slot) -> Any:
-        """Wait for something to be handled; None when nothing more is to be begun here."""
+        """Wait for something to handle; return None if nothing more should begin here."""
         while not (self._run.over or slot.abandoned):
             if taken := self._take():
                 return taken
@@ -183,16 +183,16 @@ class Handlers:
         return None
 
     def _take(self) -> Any:
-        """Return the next message to be handled, if there is one now."""
+        """Return the next message to handle, if there is one now."""
         return self._in_flight.next()
 
     async def _work_on(self, slot: Slot, attempt: Attempt) -> Sequence[Ended]:
-        """Return how the turn of what was taken ends; nothing when that was decided without its handler."""
+        """Return how the turn of a message ends; nothing if that was decided without its handler."""
         settlement = await self._handle(slot, attempt)
         return () if settlement is None else (Ended(attempt, settlement),)
 
     async def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
-        """Await the handler; return how the turn ends, or None when that was decided without it."""
+        """Await the handler; return how the turn ends, or None if that was decided without it."""
         slot.begin(attempt)
         CURRENT.set(attempt)
         outcome = await self._call_handler(slot, attempt.message)
@@ -202,7 +202,7 @@ class Handlers:
             return None
         return self._run.conclude(attempt, outcome)
 
-    # What handlers need that write in transactions.
+    # For handlers that write in transactions.
 
     def _tell_freed(self, step: Freed) -> None:
         self._coordinator.tell_freed(step)
@@ -222,14 +222,14 @@ class Handlers:
             if slot.abandoned:
                 raise
             return error
-        except BaseException as error:  # whatever a handler raises is a failed attempt
+        except BaseException as error:  # anything a handler raises is a failed attempt
             return error
 
 
 class Coordinator:
-    """All else: claims, settlements, leases and the watch over them, in a thread with a loop of its own.
+    """Everything else: claims, settlements, leases and supervision, in a thread with its own loop.
 
-    So a handler that blocks its loop holds up no lease, no settlement, and no transaction that is under way.
+    So a handler that blocks its loop holds up no lease, no settlement and no open transaction.
     """
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues, handlers: Handlers) -> None:
@@ -269,25 +269,25 @@ class Coordinator:
             self._actions |= PermitDesk(run, permits_of(queue)).actions
 
     def open(self) -> None:
-        """Go to work."""
+        """Start working."""
         self._thread.start()
 
     def tell(self, event: Stop | LeftOver) -> None:
-        """Have the supervisor look at an event; from any thread."""
+        """Pass an event to the supervisor; may be called from any thread."""
         self._call(self._events.put_nowait, event)
 
     def tell_ended(self) -> None:
-        """Have the settler look for decided turns; from the handlers' thread, once until it does."""
+        """Make the settler look for decided turns; called from the handlers' thread, once until it does."""
         if not self._told_ended:
             self._told_ended = True
             self._call(self._ended.set)
 
     def tell_freed(self, step: Freed) -> None:
-        """Have whoever claims look at the room that there is; from the handlers' thread."""
+        """Make the fetcher check how much room there is; called from the handlers' thread."""
         self._call(self._note_freed, step)
 
     def find_out(self, attempt: Attempt, error: StoreUnavailable) -> None:
-        """Have somebody find out how the turn of an attempt has ended; from the handlers' thread."""
+        """Find out how the turn of an attempt has ended, in a new task; called from the handlers' thread."""
         self._call(self._start, FINDER, self._settler.find_out(attempt, error))
 
     def _call(self, function: Callable[..., Any], *values: Any) -> None:
@@ -313,7 +313,7 @@ class Coordinator:
         await self._wakeup.close()
         await self._cancellations.close()
         for database in (self._queue.database, permits_of(self._queue)):
-            await database.connections.close()  # those of this loop
+            await database.connections.close()  # only this loop's connections
 
     async def _work(self) -> None:
         supervisor = self._supervisor
@@ -360,13 +360,13 @@ class Coordinator:
 
     async def _end_wanted(self, step: EndWanted) -> None:
         await _await(self._ended)
-        self._told_ended = False  # before the settler looks, so that nothing is overlooked
+        self._told_ended = False  # before the settler looks, so that it misses nothing
 
     async def _tell_freed(self, step: Freed) -> None:
         self._note_freed(step)
 
     def _note_freed(self, step: Freed) -> None:
-        if self._in_flight.wanted():  # else whoever claims would wake up for nothing, once for each message
+        if self._in_flight.wanted():  # otherwise the fetcher would wake up for nothing after each message
             self._freed.set()
         if step.wake:
             self._wakeup.wake()
@@ -410,7 +410,7 @@ async def _await(event: asyncio.Event) -> None:
 
 
 async def _within(seconds: float | None, waiting: Coroutine[Any, Any, Any]) -> Any:
-    """Await something for so many seconds; None when they are over."""
+    """Await something for at most this many seconds; return None after that."""
     try:
         async with asyncio.timeout(seconds):
             return await waiting

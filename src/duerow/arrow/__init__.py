@@ -1,1 +1,1 @@
-"""Reading rows as Arrow, without the libraries of the store."""
+"""Reading rows as Arrow, without the store's libraries."""

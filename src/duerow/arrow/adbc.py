@@ -2,7 +2,7 @@
 
 The store writes the statement when a read is planned; the reader needs only the driver and PyArrow, and no store. In a
 process that has just started, importing SQLAlchemy and inspecting the tables takes longer than reading a hundred
-thousand rows. For the same reason this module uses the low-level interface of the driver: the PEP 249 interface imports
+thousand rows. For the same reason, this module uses the driver's low-level interface: its PEP 249 interface imports
 pandas.
 """
 
@@ -39,7 +39,7 @@ class AdbcScan:
         address: the database.
         prepare: a query that is run first on each connection.
         text: the statement.
-        positions: the names of its values, in the order of its placeholders.
+        positions: the names of the statement's values, in the order of its placeholders.
         values: the values that are the same for all pages.
         shown: the names of the columns.
         dialect: the class whose `explain` turns the driver's error into one of duerow's, as `module:name`.
@@ -56,7 +56,7 @@ class AdbcScan:
 
     @contextmanager
     def reading(self) -> Iterator[ReadPage | None]:
-        """Within the block, return what reads pages; None if the driver is not installed.
+        """Yield an object that reads pages within the block; None if the driver is not installed.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -68,7 +68,7 @@ class AdbcScan:
             way = _rested(self) or Way(self)
         try:
             yield partial(self._page, way)
-        except BaseException:  # nobody knows what it is in the middle of
+        except BaseException:  # its state is unknown
             way.close()
             raise
         _at_rest[way.place] = way, time.monotonic()
@@ -86,12 +86,12 @@ class AdbcScan:
             yield
         except DuerowError:
             raise
-        except Exception as error:  # only now the dialect is worth its import
+        except Exception as error:  # the dialect is imported only when it is needed
             raise (resolve_name(self.dialect)().explain(error) or error) from error
 
 
 class Way:
-    """A connection of an ADBC driver, on which each statement is a transaction of its own.
+    """A connection of an ADBC driver, on which each statement is a separate transaction.
 
     Args:
         scan: the scan whose database it connects to.
@@ -125,11 +125,11 @@ class Way:
             return pa.RecordBatchReader.from_stream(found).read_all()
 
     def tried(self) -> Self | None:
-        """Return it if the server still answers; otherwise close it."""
+        """Return the connection if the server still answers; otherwise close it."""
         try:
             self.read(self._prepare, [])
-        except Exception:  # whatever it is: another connection will tell, if it is no better
-            with suppress(Exception):  # what is thrown away need not close well
+        except Exception:  # any failure: if the next connection fails too, it will tell why
+            with suppress(Exception):  # a discarded connection need not close properly
                 self.close()
             return None
         return self
@@ -140,11 +140,11 @@ class Way:
 
 
 _at_rest: Final[dict[tuple[str, str, str], tuple[Way, float]]] = {}
-"""Idle connections and since when, by database: connecting takes longer than reading a page."""
+"""Idle connections and since when they are idle, by database: connecting takes longer than reading a page."""
 
 
 def _rested(scan: AdbcScan) -> Way | None:
-    """Return a connection that rests, if it still leads anywhere."""
+    """Return an idle connection if it still works."""
     way, since = _at_rest.pop((scan.driver, scan.address, scan.prepare), (None, 0.0))
     return way if way is None or time.monotonic() - since < RESTED else way.tried()
 
@@ -160,7 +160,7 @@ def is_installed(driver: str) -> bool:
 
 @atexit.register
 def close_at_rest() -> None:
-    """Close idle connections: the driver cannot do it while Python shuts down."""
+    """Close idle connections: the driver cannot do that while Python shuts down."""
     while _at_rest:
         _, (way, _) = _at_rest.popitem()
         way.close()

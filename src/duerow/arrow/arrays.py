@@ -1,7 +1,7 @@
 """Arrow arrays from Python values without pandas, which PyArrow imports for any list.
 
-In a process that has just started, that import takes a quarter of a second and 40 MB. When a task reads very many rows
-they already come as Arrow; only the few values that it computes pass through here.
+In a process that has just started, that import takes a quarter of a second and 40 MB. When a task reads a great many
+rows, they already come as Arrow; only the few values that it computes pass through here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def one(value: object) -> pa.Array:
         return pa.Array.from_buffers(pa.float64(), 1, [None, pa.py_buffer(struct.pack("=d", value))])
     if type(value) is str:
         return texts([value])
-    return pa.array([value])  # few ask for these: here pandas may come
+    return pa.array([value])  # these are rare, so pandas may be imported
 
 
 def texts(values: Sequence[str | None]) -> pa.Array:
-    """Return an array of texts of less than 2 GB in all."""
+    """Return an array of texts with less than 2 GB in total."""
     encoded = [b"" if value is None else value.encode() for value in values]
     there = _bitmap([value is not None for value in values]) if None in values else None
     buffers = [there, _offsets(len(text) for text in encoded), pa.py_buffer(b"".join(encoded))]
@@ -48,7 +48,7 @@ def _offsets(lengths: Iterable[int]) -> pa.Buffer:
 
 
 def _bitmap(there: Sequence[bool]) -> pa.Buffer:
-    """Return a bit for each value, the lowest first: whether it is there."""
+    """Return one bit per value, the lowest first: whether the value is present."""
     bits = bytearray(-(-len(there) // 8))
     for place in (place for place, is_there in enumerate(there) if is_there):
         bits[place >> 3] |= 1 << (place & 7)

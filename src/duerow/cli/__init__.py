@@ -1,1 +1,1 @@
-"""The command `duerow`: one file for each noun; each command parses, calls one public function, and prints."""
+"""The `duerow` command: one file for each noun. A command parses, calls one public function, and prints."""

@@ -1,8 +1,8 @@
 """Inspect queues and run workers from a terminal.
 
-Exit codes: 0 success; 1 failure, with the reason on standard error; 2 wrong usage; 3 the worker left messages of kinds
-that it does not know; 4 the database cannot be reached; 5 no such queue, message, schedule or pipeline; 6 `doctor` has
-warnings; 7 `doctor` has errors; 8 `torture` found a broken promise; 70 a bug in duerow.
+Exit codes: 0 success; 1 failure, with the reason on standard error; 2 incorrect usage; 3 the worker left messages of
+kinds that it does not know; 4 the database cannot be reached; 5 no such queue, message, schedule or pipeline; 6
+`doctor` has warnings; 7 `doctor` has errors; 8 `torture` found a broken promise; 70 a bug in duerow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The record of what commands change, and the command that shows what everybody has changed."""
+"""The record of the changes that commands make, and the command that shows all recorded changes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from duerow.sync.queue import Queue
 from duerow.where import as_condition, field
 
 PAGE: Final = 500
-"""How many entries are read at once to be exported."""
+"""How many entries an export reads at once."""
 
 CHANGER: Final[ContextVar[str | None]] = ContextVar("duerow_changer", default=None)
-"""In whose name this command changes something, as --by says."""
+"""The name that --by gives for this command's changes."""
 
 
 def record(database: Database, action: str, queue: str | None = None, **details: Any) -> None:
-    """Write down what a command is going to change; what was not said is left out."""
+    """Record what a command is about to change, with the options that were given."""
     said = {name: value for name, value in details.items() if value is not None and value is not False}
     target = opened(database)
     target.push(written(changer(), "cli", socket.gethostname(), action, queue, said))
@@ -36,17 +36,17 @@ def record(database: Database, action: str, queue: str | None = None, **details:
 
 
 def changer() -> str:
-    """Return in whose name this command changes something: as --by says, else the user of the operating system."""
+    """Return the name to record for this command's changes: that of --by, else the operating system's user name."""
     if said := CHANGER.get():
         return said
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # no user has this number, as in some containers
+    except (KeyError, OSError):  # the user id has no name, as in some containers
         return ""
 
 
 def opened(database: Database) -> Queue[Any]:
-    """Return the queue of the entries; kept for as long as its stored definition says, if there is one."""
+    """Return the queue of the entries. Its stored definition, if there is one, says how long they are kept."""
     queue = database.as_defined(AUDIT)
     return queue if queue.keeping and queue.keeping.history else database.queue(AUDIT, history=KEEP_AUDIT)
 
@@ -55,11 +55,13 @@ def audit(
     url: Url,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="CONDITION", help="Such as \"payload.action = 'remove' and payload.by = 'ana'\"."),
+        typer.Argument(
+            metavar="CONDITION", help="A condition, such as \"payload.action = 'remove' and payload.by = 'ana'\"."
+        ),
     ] = None,
     queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="Only changes to this queue.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only changes since then: 2026-03-01T12:00:00Z.")
+        str | None, typer.Option(metavar="TIME", help="Only changes since this time: 2026-03-01T12:00:00Z.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Print at most this many, latest first.")] = 20,
     export: Annotated[bool, typer.Option("--export", help="Print all of them, one JSON object per line.")] = False,
@@ -80,11 +82,11 @@ def audit(
     elif not found:
         tell("nothing was changed")
     else:
-        print_filled(("when (UTC)", "by", "from", "by means of", "action", "queue", "details"), list(map(_row, found)))
+        print_filled(("when (UTC)", "by", "from", "via", "action", "queue", "details"), list(map(_row, found)))
 
 
 def chosen(where: str | None, queue: str | None, since: datetime | None) -> Condition | None:
-    """Return the condition on entries that options say together."""
+    """Return the condition that combines the options; None if there are none."""
     parts: list[Condition] = [] if where is None else [as_condition(where)]
     if queue is not None:
         parts.append(field("payload.queue") == queue)
@@ -97,7 +99,7 @@ def chosen(where: str | None, queue: str | None, since: datetime | None) -> Cond
 
 
 def exported(queue: Queue[Any], condition: Condition | None) -> Iterator[AuditEntry]:
-    """Yield all entries, the latest first, a page at a time."""
+    """Yield all entries, latest first, reading one page at a time."""
     last: Event[Any] | None = None
     while found := queue.history(condition, limit=PAGE, after=last):
         yield from map(audit_entry, found)

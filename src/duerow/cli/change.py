@@ -40,12 +40,12 @@ Key = Annotated[str | None, typer.Option(metavar="KEY", help="The live message w
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; only print how many would change.")]
 EvenIfLeased = Annotated[
     bool,
-    typer.Option("--even-if-leased", help="Also change leased messages; their consumers can then not settle them."),
+    typer.Option("--even-if-leased", help="Also change leased messages; their consumers can no longer settle them."),
 ]
 
 
 class Chosen(NamedTuple):
-    """What the commands that change messages have in common: where the messages are, which they are, how to report."""
+    """The options shared by all commands that change messages: where they are, which ones, and how to report."""
 
     url: str
     prefix: str
@@ -67,10 +67,10 @@ class Chosen(NamedTuple):
         """Record a change, make it, and print how many messages were changed.
 
         Args:
-            done: the word for it, such as "removed".
-            method: the method of `Queue`; the audit has its name.
-            options: its arguments besides those of the messages.
-            recorded: what the audit says of them, if not the same.
+            done: the word to print, such as "removed".
+            method: the method of `Queue`; the audit records its name.
+            options: its arguments, except those that select the messages.
+            recorded: what the audit records in place of these arguments; None: the arguments.
 
         Raises:
             Missing: the one message that was asked for does not exist.
@@ -92,7 +92,7 @@ def find(
     name: Name,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="CONDITION", help='Such as "payload.companyId = 3345 and attempts > 3".'),
+        typer.Argument(metavar="CONDITION", help='A condition, such as "payload.companyId = 3345 and attempts > 3".'),
     ] = None,
     order: Annotated[
         str, typer.Option(metavar="FIELD", help="Sort by this message field; -FIELD sorts in descending order.")
@@ -162,7 +162,7 @@ def edit(
         "even_if_leased": even_if_leased,
     }
     given = {"payload": payload, "patch": patch, "headers": headers}
-    # Not to what: a payload may hold what nobody should read elsewhere.
+    # Without the new values: a payload may contain secrets.
     recorded = {"fields": [field for field, text in given.items() if text is not None]}
     chosen.change("edited", Queue.edit, options, {**recorded, "even_if_leased": even_if_leased})
 

@@ -1,4 +1,4 @@
-"""What the shell completes besides commands and options: the names that the database knows."""
+"""Completion in the shell of the names that the database knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pipeline_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _names(ctx: typer.Context, incomplete: str, look: Callable[[Database], Iterable[str]]) -> list[str]:
-    """Return the names that begin with what was typed; none if the database cannot be asked."""
+    """Return the names that begin with what was typed; none if the database does not answer."""
     url = ctx.params.get("url") or os.environ.get("DUEROW_URL")
     if not url:
         return []
@@ -36,5 +36,5 @@ def _names(ctx: typer.Context, incomplete: str, look: Callable[[Database], Itera
     try:
         with connect(url, **place) as database:
             return [name for name in look(database) if name.startswith(incomplete)]
-    except (DuerowError, SQLAlchemyError, OSError):  # a shell that completes has no place for an error
+    except (DuerowError, SQLAlchemyError, OSError):  # completion cannot show an error
         return []

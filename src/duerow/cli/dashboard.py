@@ -1,4 +1,4 @@
-"""Commands that serve the dashboard and the HTTP API, and keep the accounts of those who may use them."""
+"""Commands that serve the dashboard and the HTTP API, and manage the accounts of their users."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PORT: Final = 8765
 HOST: Final = "127.0.0.1"
 
 FILE: Final = "duerow-users.json"
-"""The file of accounts, unless another one is named."""
+"""The default accounts file."""
 
 _NAMED = re.compile(r"([A-Za-z0-9_-]{1,40})=([A-Za-z][\w+.-]*:.*)")
 
 PASSWORD: Final = "DUEROW_PASSWORD"  # noqa: S105 - the name of an environment variable
-"""The environment variable that a password is taken from where no terminal can ask for it."""
+"""The environment variable with the password of a new account, so that no prompt is necessary."""
 
 NEEDED: Final = ("fastapi", "uvicorn", "jinja2", "multipart", "itsdangerous", "argon2", "limits")
 """The packages of the extra `dashboard`."""
@@ -50,7 +50,7 @@ Roles = Annotated[
     typer.Option(
         "--role",
         metavar="ROLE[:QUEUES]",
-        help="viewer, operator or worker; add a pattern for some queues only, such as operator:orders*. Repeatable.",
+        help="viewer, operator or worker; a pattern limits it to some queues, such as operator:orders*. Repeatable.",
     ),
 ]
 
@@ -86,10 +86,10 @@ def dashboard(
         list[str] | None,
         typer.Option(metavar="ROLE[:QUEUES]", help="The role of the proxy's users; default: viewer. Repeatable."),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Nobody may change anything.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Allow no changes.")] = False,
     redact: Annotated[
         str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="Returns what people may see of a queue's payload."),
+        typer.Option(metavar="MODULE:FUNCTION", help="A function that returns what people may see of a payload."),
     ] = None,
     known_as: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="A host name to accept. Repeatable.")
@@ -125,17 +125,17 @@ def dashboard(
         "root_path": root_path,
     }
     if (certificate is None) != (key is None):
-        raise ConfigurationError("HTTPS takes both --certificate FILE and --key FILE")
+        raise ConfigurationError("HTTPS needs both --certificate FILE and --key FILE")
     place = {"prefix": prefix, "schema": schema, "encryption": encryption(), "read_timeout": read_timeout()}
     https = {} if certificate is None else {"ssl_certfile": certificate, "ssl_keyfile": key}
     with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
-        # Small answers are not held back for 40 ms; asyncio sees to that with sockets of its own alone.
+        # Otherwise small answers would be held back for 40 ms: asyncio sets this only for sockets that it opens itself.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         asyncio.run(_serve(named(url), place, options, https, listening))
 
 
 def named(urls: Sequence[str]) -> dict[str, str]:
-    """Return databases by their names: those given as NAME=URL, otherwise the last part of the URL.
+    """Return databases by their names: NAME if given as NAME=URL, otherwise the last part of the URL.
 
     Raises:
         ConfigurationError: two have the same name.
@@ -147,7 +147,9 @@ def named(urls: Sequence[str]) -> dict[str, str]:
         last = Path(urlsplit(url).path).stem or urlsplit(url).scheme
         name = given[1] if given is not None else re.sub(r"[^A-Za-z0-9_-]+", "-", last)[:40]
         if name in found:
-            raise ConfigurationError(f"two databases are called {name!r}: name one of them, --db NAME=URL")
+            raise ConfigurationError(
+                f"two databases are called {name!r}: give one of them another name with --db NAME=URL"
+            )
         found[name] = url
     return found
 
@@ -173,7 +175,7 @@ async def _serve(
             window,
             **https,
             log_level="warning",
-            proxy_headers=False,  # the guard decides whom to believe
+            proxy_headers=False,  # the guard decides which proxies to trust
             server_header=False,
             timeout_graceful_shutdown=5,
         )
@@ -186,7 +188,7 @@ async def _serve(
 
 
 def told(listening: socket.socket, options: Mapping[str, Any], https: bool) -> list[str]:
-    """Return what to say once the server listens: where, and for whom."""
+    """Return the lines to print once the server listens: its address, and who can connect."""
     from duerow.web.security.proxy import is_loopback
 
     host, port = listening.getsockname()[:2]
@@ -202,7 +204,7 @@ def told(listening: socket.socket, options: Mapping[str, Any], https: bool) -> l
 
 
 def require_packages() -> None:
-    """Raise ConfigurationError unless the packages that serving takes are installed."""
+    """Raise ConfigurationError unless the packages that the dashboard needs are installed."""
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigurationError(
@@ -211,7 +213,7 @@ def require_packages() -> None:
 
 
 def roles_said(said: list[str] | None) -> dict[str, list[str]]:
-    """Return roles by patterns of queue names, as options say them; default: a viewer of all queues."""
+    """Return the roles from options, by patterns of queue names; default: viewer of all queues."""
     roles: dict[str, list[str]] = {}
     for one in said or ["viewer"]:
         role, _, pattern = one.partition(":")
@@ -255,7 +257,9 @@ def token(
 def remove(
     name: Name,
     file: File = Path(FILE),
-    called: Annotated[str | None, typer.Option("--token", metavar="TOKEN", help="Only this token of it.")] = None,
+    called: Annotated[
+        str | None, typer.Option("--token", metavar="TOKEN", help="Remove only this token of the account.")
+    ] = None,
 ) -> None:
     """Remove an account, or one of its tokens; its sessions end at once."""
     require_packages()
@@ -304,7 +308,7 @@ def _roles(roles: Any) -> str:
 
 
 def _password() -> str:
-    """Ask for a password; where there is no terminal, take it from the environment or standard input."""
+    """Return the password from the environment, from a prompt on a terminal, or from standard input."""
     if said := os.environ.get(PASSWORD):
         return said
     if is_terminal() and sys.stdin.isatty():

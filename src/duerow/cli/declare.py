@@ -39,7 +39,7 @@ def declare(
     for one in done:
         changes = _changes(one)
         word = "would change" if dry_run else "is declared"
-        tell(f"{one.queue} {word}: {'; '.join(changes)}" if changes else f"{one.queue} is declared already")
+        tell(f"{one.queue} {word}: {'; '.join(changes)}" if changes else f"{one.queue} is already declared")
 
 
 def queues_of(found: Any, named: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The command that looks for what goes wrong."""
+"""The command that looks for problems."""
 
 from __future__ import annotations
 

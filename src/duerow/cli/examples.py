@@ -1,4 +1,4 @@
-"""The examples in the help of commands; a test reads each as a command line."""
+"""The examples in the help of commands; a test parses each of them."""
 
 from __future__ import annotations
 
@@ -95,4 +95,4 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "pipeline declare": ("duerow pipeline declare shop.orders:orders",),
     "pipeline forget": ("duerow pipeline forget orders",),
 }
-"""Command lines by the names of commands."""
+"""The examples of each command, by its name."""

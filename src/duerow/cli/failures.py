@@ -20,7 +20,7 @@ UNAVAILABLE: Final = 4
 UNKNOWN: Final = 5
 FAULT: Final = 70
 UNREAD: Final = 141
-"""The exit code if the reader of the output has gone: what a shell reports for SIGPIPE, 128 and its number."""
+"""The exit code if the program that read the output has gone: 128 plus the number of SIGPIPE, as shells report it."""
 
 TRACEBACK: Final = "DUEROW_TRACEBACK"
 """The environment variable that makes errors appear with their traceback."""
@@ -36,10 +36,10 @@ class Missing(DuerowError):
 
 
 class CommandWords:
-    """How the command line writes the phrases of errors.
+    """How errors refer to options, arguments and commands on the command line.
 
     Args:
-        command: the command that failed; None: unknown.
+        command: the command that failed; None if it is unknown.
     """
 
     def __init__(self, command: Any) -> None:
@@ -62,7 +62,7 @@ class CommandWords:
         return str(value)
 
     def call(self, name: str) -> str:
-        """Return the command of that name."""
+        """Return the command with this name."""
         return f"`duerow {name}`"
 
     def hint(self, python: str, plain: str) -> str:
@@ -103,7 +103,7 @@ class Commands(Help, Examples, TyperGroup):
             raise _harmless(error) from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command, and remember it for the texts of errors."""
+        """Find the command, and remember it for error messages."""
         found: Any = super().resolve_command(ctx, args)
         found[1].rich_markup_mode = self.rich_markup_mode
         ctx.meta[_COMMAND] = found[1]
@@ -116,7 +116,7 @@ class Commands(Help, Examples, TyperGroup):
             sys.stdout.flush()
             return result
         except BrokenPipeError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more when it exits
             raise typer.Exit(UNREAD) from error
         except _Misread as error:
             raise _harmless(error) from error
@@ -138,6 +138,6 @@ def _require_text(args: Sequence[str]) -> None:
 
 
 def _harmless(error: Any) -> Any:
-    """Return the same error, its text escaped where it could control the terminal."""
+    """Return the same error, with everything in its text escaped that could control the terminal."""
     error.message = "\n".join(map(printable, str(error.message).split("\n")))
     return error

@@ -1,4 +1,4 @@
-"""How help and usage errors look: framed and as wide as the terminal; elsewhere plain lines, never wrapped."""
+"""How help and usage errors look: framed and full width on a terminal, elsewhere plain lines without wrapping."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Help:
 
 
 class Examples:
-    """The part of a command whose help ends with examples, one a line."""
+    """The part of a command whose help ends with examples, one per line."""
 
     epilog: str | None
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples as they are: they are to be copied, so they are not wrapped."""
+        """Write the examples without wrapping them, so that they can be copied."""
         if self.epilog:
             formatter.write("\n")
             for line in self.epilog.split("\n\n"):
@@ -49,10 +49,10 @@ class DocumentedCommand(Examples, TyperCommand):
 
 
 def epilog(name: str) -> str | None:
-    """Return the end of a command's help, as paragraphs: its examples."""
+    """Return the examples at the end of a command's help, one per paragraph; None if it has none."""
     examples = EXAMPLES.get(name)
     return None if examples is None else "\n\n".join(["Examples:", *(f"  {one}" for one in examples)])
 
 
 class SingleCommand(Help, TyperCommand):
-    """A program of a single command."""
+    """A program with a single command."""

@@ -15,7 +15,7 @@ from duerow.queue.history import Event
 
 Where = Annotated[
     str | None,
-    typer.Option(metavar="CONDITION", help="All that match, such as \"outcome = 'failed' and attempts > 3\"."),
+    typer.Option(metavar="CONDITION", help="All turns that match, such as \"outcome = 'failed' and attempts > 3\"."),
 ]
 
 
@@ -24,7 +24,9 @@ def history(
     name: Name,
     where: Annotated[
         str | None,
-        typer.Argument(metavar="CONDITION", help="Such as \"outcome = 'dead' and payload.companyId = 3345\"."),
+        typer.Argument(
+            metavar="CONDITION", help="A condition, such as \"outcome = 'dead' and payload.companyId = 3345\"."
+        ),
     ] = None,
     id: Annotated[
         int | None, typer.Option("--id", metavar="ID", help="Only the turns of the message with this id.")
@@ -47,7 +49,7 @@ def history(
 
 
 def print_turns(events: Sequence[Event[Any]]) -> None:
-    """Print turns as a table, or "no turns"."""
+    """Print turns as a table, or "no turns" if there are none."""
     if not events:
         tell("no turns")
         return

@@ -16,7 +16,7 @@ from duerow.store import Settings, find_backend
 FILES: Final = ("messages.py", "test_messages.py", "README.md")
 
 URL: Final = "DATABASE_URL"
-"""What the templates have in place of the database."""
+"""The placeholder for the database's URL in the templates."""
 
 
 def init(
@@ -24,7 +24,7 @@ def init(
     url: Annotated[str, typer.Option("--db", metavar="URL", help="The application's database.")] = "sqlite:///app.db",
 ) -> None:
     """Write a first application: a queue with its handler, a test, and a README with the commands to try."""
-    find_backend(url).open(url, Settings())  # connects to nothing, but refuses what is no URL
+    find_backend(url).open(url, Settings())  # does not connect, but refuses an invalid URL
     taken = [name for name in FILES if (folder / name).exists()]
     if taken:
         raise ConfigurationError(f"{folder / taken[0]} already exists: nothing was written; name an empty folder")

@@ -1,4 +1,4 @@
-"""The command that limits what the workers of a queue do, while they run."""
+"""The command that limits the workers of a queue while they run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def limit(
     ] = None,
     cluster_concurrency: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="How many run at once in all workers that have a cluster concurrency."),
+        typer.Option(
+            metavar="N", min=1, help="How many handlers run at once in all workers with a cluster concurrency."
+        ),
     ] = None,
     rate: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="How many messages each worker starts in --per seconds.")
@@ -30,22 +32,22 @@ def limit(
         float | None, typer.Option(metavar="SECONDS", min=0.001, help="The span of --rate. Default: 60.")
     ] = None,
     clear: Annotated[
-        bool, typer.Option("--clear", help="Leave only the limits that each worker was started with.")
+        bool, typer.Option("--clear", help="Remove all limits except those that each worker was started with.")
     ] = False,
     create: Create = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or set what the workers of a queue may do. Running workers follow within ten seconds.
+    """Show or set the limits of a queue's workers. Running workers apply new limits within ten seconds.
 
-    The given limits replace all earlier ones; without any, the command only shows them.
+    New limits replace all earlier ones. Without options, the command only shows the current limits.
     """
     said = {"concurrency": concurrency, "cluster_concurrency": cluster_concurrency, "rate": rate}
     if per is not None and rate is None:
         raise ConfigurationError("--per is the span of --rate: give both")
     if clear and any(one is not None for one in said.values()):
-        raise ConfigurationError("--clear removes all limits: leave the others out")
+        raise ConfigurationError("--clear removes all limits: leave out the other options")
     wanted = checked(
         concurrency, cluster_concurrency, None if rate is None else (rate, span("--per", 60.0 if per is None else per))
     )
@@ -64,7 +66,7 @@ def limit(
 
 
 def fields_of(limits: RunLimits) -> dict[str, float | None]:
-    """Return limits for programs; the span of the rate in seconds."""
+    """Return limits as JSON fields; the span of the rate is in seconds."""
     per = None if limits.rate is None else limits.rate_span.total_seconds()
     names = ("concurrency", "cluster_concurrency", "rate")
     return {**{name: getattr(limits, name) for name in names}, "per": per}
@@ -79,4 +81,4 @@ def text_of(limits: RunLimits) -> str:
         parts.append(f"all workers together run at most {limits.cluster_concurrency} at once")
     if limits.rate is not None:
         parts.append(f"each worker starts at most {limits.rate} in {limits.rate_span.total_seconds():g} s")
-    return "; ".join(parts) or "no limits but those that each worker was started with"
+    return "; ".join(parts) or "no limits except those that each worker was started with"

@@ -1,4 +1,4 @@
-"""The entry point of the command `duerow`; the packages that it needs come with the extra `cli`."""
+"""The entry point of the `duerow` command, which needs the packages of the extra `cli`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main() -> None:
         sys.exit(f"the command duerow needs the package {error.name}; run pip install 'duerow[cli]'")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # what cannot be shown there is no reason to show nothing
+            stream.reconfigure(errors="replace")  # a character that cannot be shown must not hide the others
     app(prog_name="duerow")
 
 

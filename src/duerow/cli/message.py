@@ -1,4 +1,4 @@
-"""Commands for one message: push it, show it in full, ask where its handler is."""
+"""Commands for one message: push it, show it in full, or ask where its handler is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from duerow.sync.queue import Queue
 from duerow.worker.progress import Progress
 
 TURNS: Final = 100
-"""The most turns of a message that are shown; the latest ones."""
+"""At most this many of a message's latest turns are shown."""
 
 
 def push(
@@ -63,7 +63,7 @@ def push(
     ] = None,
     kind: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the payload's declared type.")] = None,
     on_duplicate: Annotated[
-        OnDuplicate, typer.Option(help="What to do if a live message has the key; ignore pushes nothing.")
+        OnDuplicate, typer.Option(help="What to do if a live message already has the key; ignore pushes nothing.")
     ] = "ignore",
     create: Create = False,
     prefix: Prefix = PREFIX,
@@ -183,7 +183,7 @@ def _found(queue: Queue[Any], id: int | None, key: str | None) -> Message[Any] |
 
 
 def _turns(queue: Queue[Any], id: int | None, key: str | None) -> Sequence[Event[Any]]:
-    if id is None:  # the key of a message that left
+    if id is None:  # the key of a message that has left
         last = next((one for one in queue.history(limit=TURNS) if one.key == key), None)
         return [] if last is None else _turns(queue, last.id, None)
     return [legible(turn) for turn in queue.history(id=id, limit=TURNS)]

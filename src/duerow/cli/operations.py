@@ -147,7 +147,9 @@ def redrive(
     limit: Annotated[int | None, typer.Option(min=1, help="Bring back at most this many; default: all.")] = None,
     where: Annotated[
         str | None,
-        typer.Option(metavar="CONDITION", help="Only dead letters that match where they are now."),
+        typer.Option(
+            metavar="CONDITION", help="Only dead letters that match this condition in the queue where they are."
+        ),
     ] = None,
     rate: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="At most this many per second; default: no limit.")
@@ -155,7 +157,7 @@ def redrive(
     on_duplicate: Annotated[
         OnDuplicate,
         typer.Option(
-            help="What to do if a live message has the key by now; reject leaves the dead letter where it is."
+            help="What to do if a live message now has the same key; reject leaves the dead letter where it is."
         ),
     ] = "reject",
     dry_run: Annotated[

@@ -49,11 +49,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PREFIX = "duerow_"
 
 KEYS = "DUEROW_KEYS"
-"""The environment variable with the keys of encrypted payloads; unlike an option, other users cannot see it."""
+"""The environment variable with the keys of encrypted payloads: other users could see the value of an option."""
 
 
 READ_TIMEOUT = "DUEROW_READ_TIMEOUT"
-"""The environment variable with the seconds that a read may take; `none`: no limit."""
+"""The environment variable with the seconds that a read may take; `none` means no limit."""
 
 
 def unchecked(url: str, prefix: str, schema: str | None) -> Database:
@@ -62,7 +62,7 @@ def unchecked(url: str, prefix: str, schema: str | None) -> Database:
 
 
 def connected(url: str, prefix: str, schema: str | None) -> Database:
-    """Open a database, with the encryption keys and the read timeout of the environment.
+    """Open a database, with the encryption keys and the read timeout from the environment.
 
     Raises:
         ConfigurationError: a key or the timeout is not valid, or the library for encryption is not installed.
@@ -71,7 +71,7 @@ def connected(url: str, prefix: str, schema: str | None) -> Database:
 
 
 def read_timeout() -> timedelta | None:
-    """Return how long a read may take, as the environment says; None: no limit.
+    """Return how long a read may take, from the environment; None: no limit.
 
     Raises:
         ConfigurationError: the variable is not a number of seconds.
@@ -90,7 +90,7 @@ def read_timeout() -> timedelta | None:
 
 
 def encryption() -> Cipher | None:
-    """Return the encryption with the keys of the environment; None if it has none. Raises as `connected` does."""
+    """Return encryption with the keys from the environment, or None without keys; raises the errors of `connected`."""
     keys = os.environ.get(KEYS, "").replace(",", " ").split()
     if not keys:
         return None
@@ -108,7 +108,7 @@ def span(option: str, seconds: float) -> timedelta:
 
 
 def moment(option: str, text: str | None) -> datetime | None:
-    """Return an option's time, or raise ConfigurationError; duerow's own check asks for a time zone."""
+    """Return an option's time, or raise ConfigurationError. A missing time zone is refused later."""
     if text is None:
         return None
     try:
@@ -120,7 +120,7 @@ def moment(option: str, text: str | None) -> datetime | None:
 
 
 def json_of(what: str, text: str) -> Any:
-    """Return the value of JSON that was given as an option or an argument, or raise ConfigurationError."""
+    """Return the value of an option or argument in JSON, or raise ConfigurationError."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -128,7 +128,7 @@ def json_of(what: str, text: str) -> Any:
             f"{what} is not valid JSON ({error}): {shown(text)}; text needs quotes: '\"hello\"'"
         ) from error
     except RecursionError as error:
-        raise ConfigurationError(f"{what} is nested too deep to be read: {shown(text)}") from error
+        raise ConfigurationError(f"{what} is nested too deeply: {shown(text)}") from error
 
 
 def queue_in(database: Database, name: str, create: bool = False) -> Queue[Any]:

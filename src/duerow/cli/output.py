@@ -25,13 +25,13 @@ _NARROW: Final = 20
 """Columns up to this many characters are not wrapped."""
 
 _LEAST: Final = 10
-"""The least width of a wider column, in characters."""
+"""The minimum width of a wider column, in characters."""
 
 Shown = TypeVar("Shown", Message, Event)
 
 
 def printable(text: str) -> str:
-    """Return text for a terminal: characters that move the cursor, change colours or hide something are escaped."""
+    """Return text for a terminal: characters that move the cursor, change colors or hide something are escaped."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -70,7 +70,7 @@ def payload_text(payload: Any) -> str:
 
 
 def short(text: str) -> str:
-    """Return the beginning of a text for a table on a terminal; all of it if a program reads the output."""
+    """Return the beginning of a text for a table on a terminal; all of it if the output is not a terminal."""
     return text if len(text) <= SHORT or not is_terminal() else f"{text[: SHORT - 1]}…"
 
 
@@ -80,10 +80,10 @@ def is_terminal() -> bool:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
-    """Print rows under the names of their columns; the columns in `numbers` are aligned to the right.
+    """Print rows under the names of their columns; the columns in `numbers` are right-aligned.
 
-    On a terminal they are a table, or, if the terminal is too narrow, a list of fields for each row. Elsewhere they are
-    plain lines that are never wrapped, in columns two spaces apart; an empty cell is a dash.
+    On a terminal the rows form a table or, if the terminal is too narrow, a list of fields for each row. Elsewhere they
+    are plain lines that are never wrapped, with columns two spaces apart; an empty cell is a dash.
     """
     cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if not is_terminal():

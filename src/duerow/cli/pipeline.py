@@ -31,7 +31,7 @@ Name = Annotated[
 ]
 Rehome = Annotated[
     list[str] | None,
-    typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another. Repeatable."),
+    typer.Option(metavar="OLD=NEW", help="Move the messages of a removed station to another station. Repeatable."),
 ]
 
 
@@ -118,7 +118,7 @@ def declare(
     if as_json:
         print_json({"pipeline": pipeline.name, "changed": changed})
         return
-    tell(f"{pipeline.name} is declared" if changed else f"{pipeline.name} was declared already")
+    tell(f"{pipeline.name} is declared" if changed else f"{pipeline.name} was already declared")
 
 
 @commands.command("forget")

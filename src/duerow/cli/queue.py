@@ -27,7 +27,7 @@ def stats(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the ready, delayed, leased and dead messages of each queue, and show rates and times of the work."""
+    """Count the ready, delayed, leased and dead messages of each queue, and show how quickly they are handled."""
     with connected(url, prefix, schema) as database:
         names = database.known_queues() if name is None else [queue_in(database, name).name]
         queues = {queue: database.queue(queue) for queue in names}
@@ -49,7 +49,7 @@ def stats(
 
 
 def _number(stats: Stats, name: str) -> str | None:
-    """Return a number for people; None: few queues have this number, and this queue does not."""
+    """Return a number for people; None: it is 0, as in most queues."""
     return stats.shown(name) if getattr(stats, name) or name in ("ready", "delayed", "leased", "dead") else None
 
 

@@ -11,16 +11,16 @@ from duerow.cli.output import tell
 from duerow.errors import ConfigurationError
 
 GRACE: Final = 20
-"""Seconds that a worker has to end, after which it is killed: its grace and that of its last settlements."""
+"""Seconds after which a worker that has not ended is killed: its grace and the time for its last settlements."""
 
 
 def without_reload(arguments: Sequence[str]) -> list[str]:
-    """Return a command line without the option that led here."""
+    """Return a command line without `--reload`."""
     return [one for one in arguments if one != "--reload"]
 
 
 def run_again(arguments: Sequence[str], folder: str = ".") -> None:
-    """Run `duerow` with these arguments, and again after each change of a Python file below a folder; until Ctrl-C.
+    """Run `duerow` with these arguments until Ctrl-C, and restart it whenever a Python file below a folder changes.
 
     Raises:
         ConfigurationError: the library that watches files is not installed.
@@ -35,13 +35,13 @@ def run_again(arguments: Sequence[str], folder: str = ".") -> None:
         target=_start,
         args=(tuple(arguments),),
         watch_filter=PythonFilter(),
-        callback=lambda changes: tell(f"duerow: starting again, {_shown([path for _, path in changes])}", err=True),
+        callback=lambda changes: tell(f"duerow: restarting, {_shown([path for _, path in changes])}", err=True),
         sigint_timeout=GRACE,
     )
 
 
 def _start(arguments: tuple[str, ...]) -> None:
-    """Become the command; a process of its own calls this."""
+    """Replace the calling process, which was started for this, with the command."""
     os.execv(sys.executable, [sys.executable, "-m", "duerow.cli.main", *arguments])  # noqa: S606 - no shell
 
 

@@ -34,7 +34,7 @@ from duerow.sync.directory import nearest
 commands = typer.Typer(cls=Commands, no_args_is_help=True, help="Show, add, pause and remove schedules.")
 
 MOST_TICKS = 1_000
-"""The most ticks that `next` shows: each one is computed from the one before."""
+"""The most ticks that `next` shows: each tick is computed from the one before."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.", autocompletion=schedule_names)]
 
@@ -133,7 +133,7 @@ def pause(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, 
     if as_json:
         print_json({"paused": True, "changed": changed})
     else:
-        tell(f"{name} is paused" if changed else f"{name} was paused before")
+        tell(f"{name} is paused" if changed else f"{name} was already paused")
 
 
 @commands.command("resume")
@@ -203,7 +203,7 @@ def _shown(moment: datetime | None) -> str:
 
 
 def _require(database: Database, name: str) -> Schedule:
-    """Return the schedule of this name; raise UnknownName with the nearest one if there is none."""
+    """Return the schedule with this name; raise UnknownName with the most similar name if there is none."""
     for schedule in database.schedules():
         if schedule.name == name:
             return schedule

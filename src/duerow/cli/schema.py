@@ -12,7 +12,8 @@ from duerow.cli.output import print_json, tell
 from duerow.errors import ConfigurationError
 
 Role = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The name of this role; default: the prefix and this word.")
+    str | None,
+    typer.Option(metavar="NAME", help="The name of this role; default: the prefix followed by the option's name."),
 ]
 
 
@@ -23,14 +24,12 @@ def migrate(url: Url, prefix: Prefix = PREFIX, schema: Schema = None, as_json: A
     if as_json:
         print_json({"migrations": made})
     else:
-        tell("\n".join(f"made {name}" for name in made) or "the tables are up to date")
+        tell("\n".join(f"applied {name}" for name in made) or "the tables are up to date")
 
 
 def sql(
     url: Url,
-    roles: Annotated[
-        bool, typer.Option("--roles", help="Print the SQL that grants roles their rights instead.")
-    ] = False,
+    roles: Annotated[bool, typer.Option("--roles", help="Print the SQL that grants rights to roles instead.")] = False,
     producer: Role = None,
     consumer: Role = None,
     operator: Role = None,

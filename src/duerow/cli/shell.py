@@ -1,4 +1,4 @@
-"""The command that opens Python with a database and its queues at hand."""
+"""The command that opens Python with variables for a database and its queues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shell(
     with connected(url, prefix, schema) as database:
         names = namespace(database)
         if command is not None:
-            exec(_compiled(command), names)  # noqa: S102 - it is what was asked for
+            exec(_compiled(command), names)  # noqa: S102 - the user asked for it
             return
         tell(_banner(database, names), err=True)
         if find_spec("IPython") is not None and is_terminal() and sys.stdin.isatty():
@@ -41,7 +41,7 @@ def shell(
 
 
 def namespace(database: Database) -> dict[str, Any]:
-    """Return the names of a shell; a queue whose name is no name in Python, or is taken, is only in `queues`."""
+    """Return the variables of a shell; a queue whose name cannot be a variable, or is taken, is only in `queues`."""
     queues = {name: database.as_defined(name) for name in database.known_queues()}
     names: dict[str, Any] = {"duerow": duerow, "db": database, "queues": queues}
     plain = {name.replace("-", "_").replace(".", "_"): queue for name, queue in queues.items()}
@@ -59,4 +59,4 @@ def _compiled(text: str) -> Any:
     try:
         return compile(text, "--command", "exec")
     except (SyntaxError, ValueError) as error:
-        raise ConfigurationError(f"--command is not Python: {error}") from error
+        raise ConfigurationError(f"--command is not valid Python: {error}") from error

@@ -1,4 +1,4 @@
-"""The command that tortures a database, and judges what became of its messages."""
+"""The command that tortures a database, and checks what happened to its messages."""
 
 from __future__ import annotations
 
@@ -16,43 +16,51 @@ BROKEN: Final = 8
 def torture(
     url: Annotated[
         str,
-        typer.Argument(metavar="URL", help="A database that you can spare, such as postgresql://app@localhost/spare."),
+        typer.Argument(
+            metavar="URL", help="A database that you can afford to lose, such as postgresql://app@localhost/spare."
+        ),
     ],
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="The seed of an earlier run.")] = None,
-    kills: Annotated[int, typer.Option(min=0, metavar="N", help="How many processes are killed.")] = 100,
+    kills: Annotated[int, typer.Option(min=0, metavar="N", help="How many processes to kill.")] = 100,
     seconds: Annotated[
         float | None, typer.Option(min=0, metavar="N", help="End sooner, after this many seconds of faults.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes work at any moment.")] = 8,
+    processes: Annotated[int, typer.Option(min=4, metavar="N", help="How many processes run at once.")] = 8,
     stops: Annotated[bool, typer.Option(help="Suspend processes for longer than their leases.")] = True,
     cuts: Annotated[bool, typer.Option(help="Cut connections, slow them down, leave them half-open.")] = True,
     exhaust: Annotated[
-        bool, typer.Option(help="Take all connections that the server has left, for a moment; not with --shared.")
+        bool, typer.Option(help="Briefly take all of the server's remaining connections; not with --shared.")
     ] = True,
-    clocks: Annotated[bool, typer.Option("--clocks", help="Let the clocks of processes be wrong, and be set.")] = False,
+    clocks: Annotated[
+        bool, typer.Option("--clocks", help="Give processes wrong clocks, and set them forward and back.")
+    ] = False,
     full_disk: Annotated[
-        bool, typer.Option("--full-disk", help="Let the disk be full for some processes; for SQLite.")
+        bool, typer.Option("--full-disk", help="Simulate a full disk for some processes; for SQLite.")
     ] = False,
     serializable: Annotated[
         bool, typer.Option("--serializable", help="Use SERIALIZABLE for transactions that are passed to within=.")
     ] = False,
     restart: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="A command line that restarts the server, now and then.")
+        str | None, typer.Option(metavar="COMMAND", help="Restart the server now and then with this command line.")
     ] = None,
     upgrade_from: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Begin with the tables of this earlier version, and upgrade them meanwhile."),
+        typer.Option(
+            metavar="N", help="Start with the tables of this earlier version, and upgrade them during the run."
+        ),
     ] = None,
     beside: Annotated[
         str | None,
-        typer.Option(metavar="PYTHON", help="An interpreter with another version of duerow: half of the work is its."),
+        typer.Option(
+            metavar="PYTHON", help="A Python interpreter with another version of duerow, to do half of the work."
+        ),
     ] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Accept a database that has other queues.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Kill and disturb processes that use every operation, and check that no promise breaks. Exit code 8 if one does.
+    """Kill and disturb processes that use every operation, and check every promise. Exit code 8: one is broken.
 
-    Creates tables whose names begin with torture_, and drops them at the end.
+    Creates tables whose names begin with torture_, and drops them when it ends.
     """
     from duerow.testing.torture import Options, torture
     from duerow.testing.torture.options import any_seed

@@ -16,13 +16,15 @@ from duerow.sync.queue import Queue
 def transfer(
     url: Url,
     name: Name,
-    to: Annotated[str, typer.Option(metavar="QUEUE", help="The queue that they go to.")],
+    to: Annotated[str, typer.Option(metavar="QUEUE", help="The queue to move them to.")],
     id: Id = None,
     key: Key = None,
     where: Where = None,
     on_duplicate: Annotated[
         OnDuplicate,
-        typer.Option(help="What to do if a live message there has the key; reject leaves the message where it is."),
+        typer.Option(
+            help="What to do if a live message there has the same key; reject leaves the message where it is."
+        ),
     ] = "reject",
     dry_run: DryRun = False,
     even_if_leased: EvenIfLeased = False,

@@ -38,7 +38,7 @@ LOG: Final = logging.getLogger("duerow.worker")
 
 
 class Probes(NamedTuple):
-    """How the process tells whether it is well: at a host and a port, and by a file, if at any."""
+    """Where the process reports its health: on a host and port, in a file, both or neither."""
 
     place: tuple[str, int] | None
     file: Path | None
@@ -55,7 +55,9 @@ def work(
     ],
     queues: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUEUE...", help="The queues for a function; for tasks, only those of these queues."),
+        typer.Argument(
+            metavar="QUEUE...", help="The queues that a function handles; with tasks, run only those of these queues."
+        ),
     ] = None,
     url: MaybeUrl = None,
     concurrency: Annotated[
@@ -75,7 +77,7 @@ def work(
         typer.Option(
             metavar="SECONDS",
             min=0.001,
-            help="How often to extend leases, which also notices lost ones. Default: lease / 3.",
+            help="How often to extend leases and detect lost ones. Default: lease / 3.",
         ),
     ] = None,
     payload: Annotated[
@@ -93,15 +95,15 @@ def work(
     schema: Schema = None,
     as_json: AsJson = False,
     log_format: Annotated[
-        Literal["text", "json"], typer.Option("--log-format", help="Log lines for people, or objects for programs.")
+        Literal["text", "json"], typer.Option("--log-format", help="Log plain lines or JSON objects.")
     ] = "text",
     health_port: Annotated[
         int | None,
         typer.Option(min=0, max=65_535, help="Answer /healthz, /readyz and /metrics on this port, for probes."),
     ] = None,
     health_host: Annotated[
-        str, typer.Option(metavar="HOST", help="The address of that port. Default: all of this machine.")
-    ] = "0.0.0.0",  # noqa: S104 - probes come from elsewhere, and are told nothing secret
+        str, typer.Option(metavar="HOST", help="The address of --health-port. Default: all of this machine.")
+    ] = "0.0.0.0",  # noqa: S104 - probes come from other machines, and see no secrets
     health_file: Annotated[
         Path | None,
         typer.Option(
@@ -135,7 +137,9 @@ def work(
         found, options, queues = found.worker(queues, **options), {}, None
     if not queues:
         if declared is not None:
-            raise ConfigurationError(f"--payload is for a function and its queues; set the type where {what} is made")
+            raise ConfigurationError(
+                f"--payload is for a function and its queues; set the type where {what} is defined"
+            )
         asyncio.run(_run_application(found, what, options, until, probes))
         return
     if not callable(found) or isinstance(found, type):
@@ -169,7 +173,7 @@ async def _run_function(
     until: Until,
     probes: Probes,
 ) -> None:
-    """Let a function handle the messages of queues, with the settings of the module's own queue objects if any."""
+    """Have a function handle the messages of queues, with the settings of the module's own queue objects if any."""
     handles = {name: handle_of(module, name) for name in queues}
     unseen = [name for name, handle in handles.items() if handle is None]
     if is_async(function):
@@ -200,7 +204,7 @@ async def _run_function(
 
 
 def _tell_unknown(strange: Sequence[str], known: Sequence[str]) -> None:
-    """Log which queues the database does not know: the worker may be the first to use one, or the name is mistyped."""
+    """Log which queues the database does not know: this worker may be the first to use one, or its name is wrong."""
     for name in strange:
         meant = nearest(name, known)
         hint = f"; did you mean {meant!r}?" if meant else ""
@@ -259,7 +263,7 @@ def find_named(name: str, what: str, example: str) -> Any:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and module_name.split(".")[0] != error.name.split(".")[0]:
-            raise _broken(module_name, error) from error  # the module is there, but lacks something itself
+            raise _broken(module_name, error) from error  # the module exists, but something that it imports does not
         raise ConfigurationError(
             f"there is no module {module_name!r} in this folder or among the installed packages"
             + _meant(module_name, _modules_beside(module_name))
@@ -290,7 +294,7 @@ def _modules_beside(name: str) -> list[str]:
 
 
 def _broken(module: str, error: Exception) -> ConfigurationError:
-    """Return the error for a module that cannot be imported, with the error inside it and its line."""
+    """Return the error for a module that cannot be imported, with the original error and its line."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{last.filename}, line {last.lineno}"
     if isinstance(error, SyntaxError) and error.filename:

@@ -37,10 +37,10 @@ async def application(found: Any, name: str, options: Mapping[str, Any]) -> list
     """Return the workers for an object of a program.
 
     Args:
-        found: tasks, a worker, a queue or a database with handlers, a list of those, a function that returns one, or an
-            object whose `workers` is such a function.
+        found: tasks, a worker, a queue or a database with handlers, a list of those, a function that returns any of
+            these, or an object with a function `workers` that does.
         name: its name on the command line, for errors.
-        options: further options of workers that are made here.
+        options: options for the workers that are created here.
 
     Raises:
         ConfigurationError: it is none of these, it has no handler, or it is a worker and there are options.
@@ -62,7 +62,7 @@ async def application(found: Any, name: str, options: Mapping[str, Any]) -> list
         return [_handled(found, name, options)]
     if isinstance(found, Entities):
         raise ConfigurationError(
-            f"{name} is an EntityQueue: name a worker of it instead, made with Worker({name.partition(':')[2]}, …)"
+            f"{name} is an EntityQueue: name a worker for it instead, made with Worker({name.partition(':')[2]}, …)"
         )
     if isinstance(found, TakesHandler):
         module = name.partition(":")[0]
@@ -110,7 +110,7 @@ def handle_of(module: str, queue: str) -> Any:
 
 
 def _handles(module: Any, queue: str) -> list[Any]:
-    """Return a module's top-level objects for a queue. Compares types, since looking at a proxy may make it act."""
+    """Return a module's top-level objects for a queue. Compares only types: other access may trigger a proxy."""
     named = list(getattr(module, "__dict__", {}).values())
     return [one for one in named if issubclass(type(one), QUEUES) and one.name == queue]
 

@@ -1,1 +1,1 @@
-"""What `where` is made of."""
+"""The parts that `duerow.where` is made of."""

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from duerow.errors import InvalidCondition, shown
 
 Path = tuple[str, ...]
-"""A field of a message or turn; `payload`, `headers` and `error` may be followed by the names that lead into them."""
+"""A field of a message or turn; `payload`, `headers` and `error` may be followed by names that lead into them."""
 
 
 Kind = Literal["integer", "text", "moment"]
@@ -30,7 +30,7 @@ FIELDS: Final[dict[str, Kind]] = {
     "leased_until": "moment",
     "attempts": "integer",
 }
-"""The fields of a message that a condition may use, besides `payload` and `headers`."""
+"""The fields of a message that a condition may use, in addition to `payload` and `headers`."""
 
 
 JSON: Final = ("payload", "headers")
@@ -54,7 +54,7 @@ PAST: Final[dict[str, Kind]] = {
     "finished_at": "moment",
     "worker": "text",
 }
-"""The fields of a turn in a queue's history that a condition may use, besides those in `PAST_JSON`."""
+"""The fields of a turn in a queue's history that a condition may use, in addition to those in `PAST_JSON`."""
 
 
 PAST_JSON: Final = (*JSON, "error")
@@ -93,7 +93,7 @@ def path_text(path: Path) -> str:
 
 
 def check_path(path: Path) -> Path:
-    """Return a path if messages or turns may have it, else raise InvalidCondition."""
+    """Return the path if messages or turns may have it, else raise InvalidCondition."""
     for name in path:
         if not isinstance(name, str):
             raise InvalidCondition(f"a path is made of names, not {shown(name)}; list elements cannot be addressed")
@@ -114,7 +114,7 @@ def check_path(path: Path) -> Path:
 
 
 def check_comparable(path: Path) -> Path:
-    """Return a path if it leads to a value, else raise InvalidCondition."""
+    """Return the path if it leads to a value, else raise InvalidCondition."""
     if path == ("headers",):
         raise InvalidCondition("name a header, as in headers.source")
     if path == ("error",):
@@ -132,7 +132,7 @@ def check_subject(path: Path, about: Subject) -> None:
 
 
 def check_text(text: str) -> str:
-    """Return text if a message can contain it, else raise InvalidCondition."""
+    """Return the text if a message can contain it, else raise InvalidCondition."""
     if "\0" in text:
         raise InvalidCondition(f"{shown(text)} holds U+0000, which no message can contain")
     try:

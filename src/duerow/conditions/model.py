@@ -31,7 +31,7 @@ OPERATORS: Final[tuple[Operator, ...]] = ("=", "<", "<=", ">", ">=")
 
 
 DEEPEST: Final = 16
-"""How deep `and` and `or` may be nested; `not` adds nothing."""
+"""How deep `and` and `or` may be nested; `not` does not count."""
 
 MOST_PARTS: Final = 200
 """How many comparisons a condition may have."""
@@ -40,7 +40,7 @@ MOST_VALUES: Final = 1_000
 """How many values an `in` may have."""
 
 MOST_VALUES_IN_ALL: Final = 10_000
-"""How many values a condition may have: one may be bound three times, and only SQL Server takes fewer than 32,766."""
+"""How many values a condition may have: each may be bound three times, and only SQL Server takes fewer than 32,766."""
 
 LONGEST_PATTERN: Final = 1_000
 """How many characters a `like` pattern may have."""
@@ -50,7 +50,7 @@ _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 63) - 1
 
 
 class Condition:
-    """A condition on messages; combined with `&`, `|` and `~`, printed as text that `parse` reads back.
+    """A condition on messages. It is combined with `&`, `|` and `~`, and printed as text that `parse` reads back.
 
     Attributes:
         depth: how deep it is nested; a comparison alone has depth 1.
@@ -88,7 +88,7 @@ class Leaf(Condition):
 
 @dataclass(frozen=True)
 class Compare(Leaf):
-    """The value at a path compares with a given value as the operator says."""
+    """The value at a path, compared with a given value by an operator."""
 
     path: Path
     operator: Operator
@@ -108,7 +108,7 @@ class In(Leaf):
     @property
     def number(self) -> int:  # type: ignore[override]
         """How many values it compares with."""
-        values: object = self.values  # whatever was given: what is no tuple is refused where it is asked
+        values: object = self.values  # anything may have been given; what is not a tuple is refused elsewhere
         return len(values) if isinstance(values, Sized) else 1
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ class Group(Condition):
 
     @cached_property
     def number(self) -> int:  # type: ignore[override]
-        """How many values it compares with in all."""
+        """How many values it compares with in total."""
         return sum(term.number for term in self.terms)
 
     @cached_property
@@ -195,7 +195,7 @@ class Some(Group):
 
 @dataclass(frozen=True)
 class Not(Condition):
-    """A condition does not hold."""
+    """The negation of a condition."""
 
     term: Condition
 
@@ -211,7 +211,7 @@ class Not(Condition):
 
     @cached_property
     def number(self) -> int:  # type: ignore[override]
-        """How many values it compares with in all."""
+        """How many values it compares with in total."""
         return self.term.number
 
     def __str__(self) -> str:
@@ -240,12 +240,12 @@ def some(*terms: Condition) -> Condition:
 
 
 def conjuncts(condition: Condition) -> tuple[Condition, ...]:
-    """Return conditions that all hold where this one does: the terms of an `and`, or the condition itself."""
+    """Return conditions that all hold whenever this one does: the terms of an `and`, or the condition itself."""
     return condition.terms if isinstance(condition, Every) else (condition,)
 
 
 def negation(term: Condition) -> Condition:
-    """Return the condition that this does not hold; negating a negation gives the original condition."""
+    """Return the condition that this one does not hold; negating a negation gives the original condition."""
     return term.term if isinstance(_condition(term), Not) else Not(term)  # type: ignore[attr-defined]
 
 
@@ -253,7 +253,7 @@ class Field:
     """A field of messages, to be compared; made by `field`, `payload` and `headers`.
 
     Further names lead into JSON: `payload.customer.name`, or `payload["odd key"]` for names that are not Python
-    identifiers, or that this class uses itself.
+    identifiers or that this class itself uses.
     """
 
     __slots__ = ("_path",)
@@ -262,7 +262,7 @@ class Field:
         self._path = path
 
     def __getattr__(self, name: str) -> Field:
-        if name.startswith("__"):  # Python and its tools ask every object for these
+        if name.startswith("__"):  # Python and its tools look these up on every object
             raise AttributeError(name)
         return self[name]
 
@@ -324,10 +324,10 @@ def path_of(named: Field) -> Path:
 
 
 def checked_again(condition: object, about: Subject, depth: int = 0) -> Condition:
-    """Return a condition after checking every part against its subject, however it was put together.
+    """Return a condition after checking every part of it against its subject, no matter how it was built.
 
     Raises:
-        InvalidCondition: it uses a field that its subject does not have, or is not a condition of duerow's.
+        InvalidCondition: it uses a field that its subject does not have, or is not a duerow condition.
     """
     if depth > 4 * DEEPEST:
         raise InvalidCondition(f"the condition is nested more than {DEEPEST} deep; flatten it")
@@ -361,7 +361,7 @@ def comparison(path: Path, operator: Operator, value: Any) -> Condition:
 
 
 def membership(path: Path, values: Iterable[Any]) -> Condition:
-    """Return that the value at a path is one of these values; raise InvalidCondition if one of them can never match."""
+    """Return the condition that the value at a path is one of these; raise InvalidCondition if one can never match."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidCondition(f"in takes a list of values, not {shown(values)}")
     try:
@@ -370,7 +370,7 @@ def membership(path: Path, values: Iterable[Any]) -> Condition:
         raise
     except Exception as error:  # the user's code
         raise InvalidCondition(
-            f"in takes a list of values, and {shown(values)} fails: {type(error).__name__}"
+            f"in takes a list of values, but {shown(values)} fails: {type(error).__name__}"
         ) from error
     if len(checked) > MOST_VALUES:
         raise InvalidCondition(f"in takes at most {MOST_VALUES:,} values, not {len(checked):,}; split the condition")
@@ -378,7 +378,7 @@ def membership(path: Path, values: Iterable[Any]) -> Condition:
 
 
 def pattern_match(path: Path, pattern: Any) -> Condition:
-    """Return that the text at a path matches this pattern; raise InvalidCondition if the pattern is invalid."""
+    """Return the condition that the text at a path matches this pattern; raise InvalidCondition if it is invalid."""
     if KINDS.get(path[0]) == "moment":
         raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
     if not isinstance(pattern, str):
@@ -421,7 +421,7 @@ def _moment(name: str, value: Any) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidCondition(f"{name} is a time, and {shown(value)} is not; write 2026-03-01T12:00:00Z") from None
+            raise InvalidCondition(f"{name} is a time, but {shown(value)} is not; write 2026-03-01T12:00:00Z") from None
     try:
         moment = check_moment(name, value)
     except InvalidMessage as error:

@@ -1,7 +1,7 @@
-"""Conditions as text: a small part of SQL's own expressions, read by a grammar that knows nothing else.
+"""Conditions as text: a small subset of SQL's expressions, read by a grammar that contains nothing else.
 
-What the grammar does not say cannot be said: no functions, no subqueries, no names but those of messages. Every value
-becomes a value of the condition and so, in the end, a bound parameter.
+What is not in the grammar cannot be expressed: there are no functions, no subqueries, and no names except the fields of
+messages. Every value becomes a value of the condition and so, in the end, a bound parameter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXAMPLES: Final = {
 _SHOWN = 30
 _LONGEST_INTEGER = 30
 
-# Keywords end where a name would go on, and count as such only where one can stand: `payload.in` is a path.
+# A keyword ends where a name would continue, and counts only where a keyword is allowed: `payload.in` is a path.
 _GRAMMAR: Final = r"""
 ?condition: every (OR every)*       -> either
 ?every: single (AND single)*        -> both
@@ -62,7 +62,7 @@ NUMBER: /[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?!\w)/
 
 
 def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
-    """Return the condition, or the path of a field, that a text says.
+    """Return the condition, or the path of a field, that a text describes.
 
     Raises:
         InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
@@ -85,18 +85,18 @@ def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
 
 @cache
 def _parser() -> Lark:
-    """Return the parser; its tables are made once, in some milliseconds. It needs no recursion, however deep a text."""
+    """Return the parser; its tables are built once, in a few milliseconds. It never recurses, however deep a text."""
     return Lark(_GRAMMAR, parser="lalr", start=["condition", "field"], transformer=_Reader(), maybe_placeholders=False)
 
 
 def _refuse(text: str, what: str, error: UnexpectedInput) -> NoReturn:
-    """Say where the text cannot be read on."""
+    """Raise an error that tells where the text stops being valid."""
     place: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
     if place is None or place >= len(text.rstrip()) or (token is not None and token.type == "$END"):
         where, place = "it ends too early" if text.strip() else "it is empty", len(text.rstrip())
     else:
-        where = f"it is not valid from character {place + 1}, {text[place : place + _SHOWN]!r}, on"
+        where = f"it is not valid from character {place + 1} on: {text[place : place + _SHOWN]!r}"
     refusal = InvalidCondition(f"{shown(text, 120)} is not a {what}: {where}; write for example {EXAMPLES[what]}")
     refusal.at = place
     raise refusal from None
@@ -109,7 +109,7 @@ def _place_of(text: str, path: Path) -> int | None:
 
 
 class _Reader(Transformer[Token, Any]):
-    """Makes conditions of what the grammar found; each method is named after what it makes something of."""
+    """Builds conditions from what the grammar found; each method has the name of the grammar rule that it converts."""
 
     def either(self, parts: list[Any]) -> Condition:
         return some(*parts[::2])
@@ -159,7 +159,7 @@ def _perhaps_not(parts: list[Any], condition: Condition) -> Condition:
 
 
 def _kind(part: Any) -> str | None:
-    """Return the name of a token; what is no token any more is a value or a path."""
+    """Return the name of a token; anything already converted is a value or a path."""
     return part.type if isinstance(part, Token) else None
 
 

@@ -1,1 +1,1 @@
-"""What duerow adds to frameworks: a room for each, which imports nothing of the others."""
+"""Support for frameworks: one module or package for each, which imports nothing from the others."""

@@ -1,4 +1,4 @@
-"""Lets a framework that calls functions in threads answer with an ASGI application, such as the dashboard."""
+"""Lets a framework that calls functions in threads serve an ASGI application, such as the dashboard."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class BridgedResponse(NamedTuple):
-    """What an ASGI application answers.
+    """The response of an ASGI application.
 
     Attributes:
         status: the status.
         headers: names and values.
-        chunks: the content, as it comes; closing it leaves.
-        leave: tells the application that nobody listens any more; from any thread, also while a chunk is awaited.
+        chunks: the content, as it arrives; closing this iterator calls `leave`.
+        leave: tells the application that the client has gone; any thread may call it, even while a chunk is awaited.
     """
 
     status: int
@@ -30,17 +30,17 @@ class BridgedResponse(NamedTuple):
 
     @property
     def streams(self) -> bool:
-        """Whether the content goes on for as long as somebody listens."""
+        """Whether the content continues for as long as the client listens."""
         return any(name == "content-type" and value.startswith("text/event-stream") for name, value in self.headers)
 
 
 def scope_of(environ: Mapping[str, Any], root: str, path: str) -> dict[str, Any]:
-    """Return a request as ASGI describes it.
+    """Return the ASGI scope of a request.
 
     Args:
-        environ: the request as WSGI describes it.
-        root: the path under which the application is found, without a slash at its end.
-        path: the whole path of the request, root and all.
+        environ: the WSGI environment of the request.
+        root: the path under which the application is mounted, without a slash at the end.
+        path: the whole path of the request, including the root.
     """
     headers = {name[5:]: value for name, value in environ.items() if name.startswith("HTTP_")}
     headers |= {name: environ[name] for name in ("CONTENT_TYPE", "CONTENT_LENGTH") if environ.get(name)}
@@ -66,7 +66,7 @@ def _header(name: str) -> bytes:
 
 
 class Bridge:
-    """An ASGI application on an event loop of its own, in a thread of its own; a new one after a fork.
+    """An ASGI application on its own event loop, in its own thread; a fork gets new ones.
 
     Args:
         application: the application.
@@ -79,10 +79,10 @@ class Bridge:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def respond(self, scope: Mapping[str, Any], body: bytes) -> BridgedResponse:
-        """Return what the application answers to a request.
+        """Return the response of the application to a request.
 
         Args:
-            scope: the request, as ASGI describes it.
+            scope: the ASGI scope of the request.
             body: its content.
         """
         exchange = _Exchange(self._running(), body)
@@ -92,12 +92,12 @@ class Bridge:
         return BridgedResponse(start["status"], headers, exchange.chunks(), exchange.leave)
 
     def close(self, *closing: Coroutine[Any, Any, None]) -> None:
-        """End the loop, after something has been awaited on it."""
+        """End the loop, after awaiting these coroutines on it."""
         with self._lock:
             loop, self._loop = self._loop, None
         if loop is None or self._process != os.getpid():
             for one in closing:
-                one.close()  # else Python warns that nobody awaited it
+                one.close()  # otherwise Python warns that it was never awaited
             return
         asyncio.run_coroutine_threadsafe(_ended(closing), loop).result()
         loop.call_soon_threadsafe(loop.stop)
@@ -113,12 +113,12 @@ class Bridge:
 
 
 class BridgedDashboard(Bridge):
-    """The dashboard of a database that it opens itself, with the first request.
+    """The dashboard of a database that it opens itself, at the first request.
 
     Args:
         target: what `duerow.aio.connect` takes.
         settings: further options of `duerow.aio.connect`.
-        options: options of `duerow.web.application`; who asks stands in the request, as `duerow.viewer`.
+        options: options of `duerow.web.application`; the viewer is `duerow.viewer` in the scope of the request.
     """
 
     def __init__(self, target: Any, settings: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ class BridgedDashboard(Bridge):
         self._databases = opened
 
     def close(self, *closing: Coroutine[Any, Any, None]) -> None:
-        """Close its connections too; it is of no more use then."""
+        """Close its connections too; it cannot be used afterwards."""
         super().close(*closing, *(database.close() for database in self._databases))
 
 
@@ -167,7 +167,7 @@ class _Exchange:
         self._answers.put(message)
 
     def next(self) -> Any:
-        """Return what the application says next; None: nothing more."""
+        """Return the next message of the application; None: there are no more."""
         answer = self._answers.get()
         if isinstance(answer, BaseException):
             raise answer
@@ -184,7 +184,7 @@ class _Exchange:
             self.leave()
 
     def leave(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and so is what listened to it
+        with suppress(RuntimeError):  # the loop is closed, so nothing is listening
             self.loop.call_soon_threadsafe(self._gone.set)
 
 
@@ -196,7 +196,7 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _ended(closing: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """End what an application has left running, then await what is left to do."""
+    """End the tasks that an application has left running, then await these coroutines."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Queues that a program declares where it is imported, before there is a database to keep them in."""
+"""Queues that a program declares when it is imported, before it has a database to keep them in."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DeclaredQueues(ABC, Generic[Q, T]):
 
         Raises:
             ConfigurationError: the queue is already declared.
-            InvalidMessage: the name is not a valid name of a queue.
+            InvalidMessage: the name is not a valid queue name.
         """
         if name in self._declared:
             raise ConfigurationError(
@@ -67,7 +67,7 @@ class DeclaredQueues(ABC, Generic[Q, T]):
         In Flask, push them in the application's context: in a request, in a command, or in `with app.app_context():`.
 
         Args:
-            settings: by name, as for `duerow.Tasks`: queue, retry, results.
+            settings: keyword arguments of `duerow.Tasks`: queue, retry, results.
         """
         made = self._make_tasks(settings)
         self._tasks.append(made)
@@ -75,7 +75,7 @@ class DeclaredQueues(ABC, Generic[Q, T]):
 
     @abstractmethod
     def _make_tasks(self, settings: dict[str, Any]) -> T:
-        """Return the tasks of the framework's API."""
+        """Return tasks of the API that the framework uses."""
 
     def _declare(self, queue: Q) -> None:
         """Tell a queue which queues it belongs to."""

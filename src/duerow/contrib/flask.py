@@ -39,7 +39,7 @@ from duerow.telemetry.liveness import reported, reporters_of
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 Who = Callable[[], Any]
-"""Returns the `duerow.web.Viewer` who made Flask's current request, or None."""
+"""Returns the `duerow.web.Viewer` who made the current Flask request, or None."""
 
 
 class FlaskQueue(DeclaredQueue):
@@ -53,7 +53,7 @@ class FlaskQueue(DeclaredQueue):
         return self.queues.opened(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the attribute of this name of the queue of the current application."""
+        """Return the attribute with this name of the current application's queue."""
         if name.startswith("_") or name == "queues":
             raise AttributeError(name)
         return getattr(self.opened, name)
@@ -62,7 +62,7 @@ class FlaskQueue(DeclaredQueue):
 class FlaskTasks(Tasks):
     """The tasks of an application: pushed in its context, to the database of its queues.
 
-    All tasks of one `FlaskQueues` know each other, so they may share queues, and have different names.
+    All tasks of one `FlaskQueues` know each other, so they may share queues, and their names must differ.
     """
 
     def __init__(self, queues: FlaskQueues, first: FlaskTasks | None, settings: dict[str, Any]) -> None:
@@ -74,14 +74,14 @@ class FlaskTasks(Tasks):
 
     @property
     def database(self) -> Database:
-        """The database of the current application; outside its context, that of the application opened last."""
+        """The database of the current application; outside an application context, the one opened last."""
         return self._of.database_of_tasks()
 
 
 class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
     """The queues of an application.
 
-    The application's configuration says where they are, in `DUEROW_URL` or by default in `SQLALCHEMY_DATABASE_URI`.
+    The application's configuration names their database in `DUEROW_URL`, or by default in `SQLALCHEMY_DATABASE_URI`.
     `DUEROW_OPTIONS` has further arguments of `duerow.connect`.
 
     Args:
@@ -102,7 +102,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
         """Connect the queues to an application, and add the commands `flask queues …`.
 
         Raises:
-            ConfigurationError: the application's configuration does not say where the queues are.
+            ConfigurationError: the application's configuration names no database.
         """
         _url(app)
         app.extensions["duerow"] = self
@@ -122,7 +122,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
             return self.database
         if self._last is None:
             raise ConfigurationError(
-                "these tasks are an application's: push them in its context, with app.app_context()"
+                "these tasks belong to an application: push them in its context, with app.app_context()"
             )
         return self._last
 
@@ -131,7 +131,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
 
     @property
     def database(self) -> Database:
-        """The database of the current application, opened at its first use.
+        """The database of the current application, opened when it is first used.
 
         Raises:
             ConfigurationError: the application was not given to `init_app`.
@@ -157,10 +157,10 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
 
         Args:
             names: only these queues; default: all that have a handler.
-            options: options of the workers, instead of those of `@queue.handler(…)`.
+            options: options of the workers, which override those of `@queue.handler(…)`.
 
         Raises:
-            ConfigurationError: a queue of these names has no handler, or none has one.
+            ConfigurationError: a queue with one of these names has no handler, or no queue has one.
         """
         handled = {one.name: one for one in self._declared.values() if one.handled_by is not None}
         called = {task.queue: tasks for tasks in self._tasks[:1] for task in tasks.definitions.values()}
@@ -203,7 +203,7 @@ class FlaskQueues(DeclaredQueues[FlaskQueue, FlaskTasks]):
 
         Args:
             app: the application.
-            who: returns the `duerow.web.Viewer` who made Flask's current request, or None for a 401 response. It may
+            who: returns the `duerow.web.Viewer` who made the current Flask request, or None for a 401 response. It may
                 also call `flask.abort` or similar functions.
             path: the path.
             options: see `duerow.web.application`.
@@ -247,7 +247,9 @@ def _app() -> Flask:
 def _url(app: Flask) -> str:
     url = app.config.get("DUEROW_URL") or app.config.get("SQLALCHEMY_DATABASE_URI")
     if not url:
-        raise ConfigurationError('the application does not say where its queues are: set app.config["DUEROW_URL"]')
+        raise ConfigurationError(
+            'the application does not name the database of its queues: set app.config["DUEROW_URL"]'
+        )
     return str(url)
 
 
@@ -275,7 +277,7 @@ def _commands(queues: FlaskQueues) -> AppGroup:
 
     @group.command("worker")
     @click.argument("names", nargs=-1, metavar="[QUEUE]...")
-    @click.option("--concurrency", type=int, help="Handlers at once for each queue.")
+    @click.option("--concurrency", type=int, help="How many handlers run at once for each queue.")
     @click.option("--until", type=click.Choice(["idle", "empty"]), help="End when nothing is due, or nothing is left.")
     @click.option(
         "--health-file",
@@ -298,7 +300,7 @@ def _commands(queues: FlaskQueues) -> AppGroup:
 
 
 class _failing:
-    """Turns an error of duerow's into one that the command line shows without a traceback."""
+    """Turns a duerow error into one that the command line shows without a traceback."""
 
     def __enter__(self) -> None:
         pass

@@ -30,12 +30,12 @@ BLOCKING: Final = (Queue, TaskPusher)
 TASKS: Final = (TaskPusher, AwaitedTask)
 
 WAITING: Final = "duerow_waiting"
-"""Where a session keeps the messages that wait, in its `info`."""
+"""The key in a session's `info` under which it keeps the waiting messages."""
 
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A message that waits, where it goes, and the savepoint in which it was asked for."""
+    """A message that waits, its target, and the savepoint in which it was requested."""
 
     target: Any
     draft: Callable[[], Draft[Any]]
@@ -52,7 +52,7 @@ def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> No
         session: a `Session` or an `AsyncSession`, or a scoped one such as Flask-SQLAlchemy's.
         target: a queue of the same API (blocking or async), in the same database; or a task, whose function is called
             later.
-        payload: the payload, or a function without arguments that returns it, called at the commit. For a task, the
+        payload: the payload, or a function without arguments that returns it, called at commit. For a task, the
             arguments by name.
         fields: other fields of the message, as `duerow.Draft` takes them: `key`, `due`, `delay`, `headers`, …
 
@@ -66,14 +66,14 @@ def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> No
     blocking = session.sync_session if isinstance(session, AsyncSession) else session
     if not isinstance(blocking, Session):
         raise ConfigurationError(f"push_at_commit takes an SQLAlchemy session, not {shown(session)}")
-    # An extension declares queues before there is a database.
+    # Extensions of frameworks declare queues before there is a database.
     opened = target if isinstance(target, TASKS) else getattr(target, "opened", target)
     if not isinstance(opened, BLOCKING if blocking is session else AWAITED):
         face = "duerow" if blocking is session else "duerow.aio"
         raise ConfigurationError(
             f"with {type(session).__name__} the queue or task must belong to {face}, not {shown(target)}"
         )
-    Draft(None, **fields)  # an argument that there is not is noticed here
+    Draft(None, **fields)  # raises an error for an unknown argument
     draft = _draft_of_task(opened, payload, fields) if isinstance(opened, TASKS) else _draft(payload, fields)
     waiting = blocking.info.get(WAITING)
     if waiting is None:
@@ -83,16 +83,16 @@ def push_at_commit(session: Any, target: Any, payload: Any, **fields: Any) -> No
         event.listen(blocking, "after_transaction_end", _end)
     waiting.append(_Waiting(opened, draft, blocking.get_nested_transaction()))
     if not blocking.in_transaction():
-        blocking.begin()  # else a commit would find nothing to do, and tell nobody
+        blocking.begin()  # otherwise a commit would find nothing to do, and trigger no event
 
 
 def _draft(payload: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
-    """Return what makes a message of a queue at the commit."""
+    """Return a function that makes the message of a queue at commit."""
     return lambda: Draft(payload() if callable(payload) else payload, **fields)
 
 
 def _draft_of_task(task: Any, arguments: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
-    """Return what makes a call of a task at the commit; its arguments are checked now, if they are known."""
+    """Return a function that makes the call of a task at commit; arguments that are known are checked now."""
     pusher = task.options(**fields)
     if callable(arguments):
         return lambda: _call(pusher, arguments())
@@ -108,7 +108,7 @@ def _call(pusher: Any, arguments: Any) -> Draft[Any]:
 
 
 def _push(session: Session) -> None:
-    """Push what waits, before a session commits; not when only a savepoint ends."""
+    """Push the waiting messages before a session commits, but not when only a savepoint ends."""
     waiting: list[_Waiting] = session.info[WAITING]
     if not waiting or session.in_nested_transaction():
         return
@@ -131,13 +131,13 @@ def _push(session: Session) -> None:
 
 
 def _drop(session: Session, ended: SessionTransaction) -> None:
-    """Forget what was asked for in a transaction, or in a savepoint and those inside of it, that was rolled back."""
+    """Forget what was requested in a transaction, or in a savepoint and those inside it, that was rolled back."""
     waiting: list[_Waiting] = session.info[WAITING]
     waiting[:] = [one for one in waiting if ended.nested and not _is_in(one.savepoint, ended)]
 
 
 def _end(session: Session, ended: SessionTransaction) -> None:
-    """Forget what a session was closed with."""
+    """Forget what is still waiting when a session's transaction ends."""
     if ended.parent is None:
         session.info[WAITING].clear()
 

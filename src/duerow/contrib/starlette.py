@@ -40,7 +40,7 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any] | None]
 
 
 class StarletteQueue(DeclaredQueue):
-    """A queue of an application; as a dependency of FastAPI it is the `duerow.aio.Queue` of the running application."""
+    """A queue of an application; as a FastAPI dependency, the `duerow.aio.Queue` of the running application."""
 
     queues: "StarletteQueues"
 
@@ -91,7 +91,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
         if self._database is None:
             raise ConfigurationError(
                 "the queues are not open: the application opens them when it starts, with FastAPI(lifespan="
-                "queues.lifespan); a test enters `with TestClient(app)` for that"
+                "queues.lifespan); in a test, enter `with TestClient(app)`"
             )
         return self._database
 
@@ -105,7 +105,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncIterator[Mapping[str, Any]]:
-        """Open the database, run the handlers while the application runs, and close everything at the end.
+        """Open the database, run the handlers while the application runs, and close everything when it ends.
 
         Handlers that are still running have the workers' grace to finish.
         """
@@ -120,7 +120,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
             finally:
                 for worker in self._running:
                     worker.stop()
-                await asyncio.gather(*running, return_exceptions=True)  # told already
+                await asyncio.gather(*running, return_exceptions=True)  # already logged
                 self._running = []
         finally:
             await self._close()
@@ -175,7 +175,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
 
 
 class _Dashboard:
-    """The dashboard of whatever database is open."""
+    """The dashboard of the database that is currently open."""
 
     def __init__(self, queues: StarletteQueues, options: Mapping[str, Any]) -> None:
         self._queues, self._options = queues, options
@@ -194,14 +194,14 @@ def _awaited(handler: Callable[..., Any], options: Mapping[str, Any]) -> Callabl
     """Return a handler as a coroutine function; a plain one is called in a thread, as FastAPI does.
 
     Raises:
-        ConfigurationError: it is a plain function, and is to have an awaited connection, or cannot be called so.
+        ConfigurationError: it is a plain function that would get an async connection, or it cannot be called this way.
     """
     if is_async(handler) or options.get("processes") is not None:
         return handler
     if options.get("transactional"):
         raise ConfigurationError(
-            f"with transactional=True a handler gets an AsyncConnection, so it is a coroutine function: write async "
-            f"def {getattr(handler, '__name__', 'handler')}(message, connection)"
+            f"with transactional=True a handler gets an AsyncConnection, so it must be a coroutine function: write "
+            f"async def {getattr(handler, '__name__', 'handler')}(message, connection)"
         )
     check_handler(handler, *given_to(False, bool(options.get("whole_batch")), False))
 
@@ -214,6 +214,6 @@ def _awaited(handler: Callable[..., Any], options: Mapping[str, Any]) -> Callabl
 
 
 def _tell(task: "asyncio.Task[None]") -> None:
-    """Log why a worker ended by itself; the application goes on without it."""
+    """Log why a worker ended on its own; the application continues without it."""
     if not task.cancelled() and (error := task.exception()) is not None:
         LOG.error("a worker of this application ended: %s", error, exc_info=error)

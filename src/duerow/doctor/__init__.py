@@ -1,4 +1,4 @@
-"""Checks for problems that occur in practice; each finding says what to do. `duerow doctor` prints them."""
+"""Checks for problems that occur in practice; each finding says what to do. `duerow doctor` prints the findings."""
 
 from __future__ import annotations
 

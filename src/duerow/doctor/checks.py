@@ -1,6 +1,6 @@
-"""The checks for every database: each is a generator that yields what the database is to do.
+"""The checks for every database: each is a generator that yields work for the database.
 
-It yields functions that make plans, which `Database.run` executes each in a transaction of its own, and the steps of
+It yields functions that make plans, which `Database.run` executes in separate transactions, and the steps of
 `duerow.doctor.steps`.
 """
 
@@ -24,16 +24,16 @@ from duerow.store.consumer_id import own_version
 Work = Generator[Any, Any, list[Finding]]
 
 QUEUE: Final = "duerow.doctor"
-"""The queue in which the doctor pushes, hears of, claims and settles a message."""
+"""The queue in which the doctor pushes, hears about, claims and settles a message."""
 
 HEARD_WITHIN: Final = 2.0
-"""Seconds within which a push must be heard of."""
+"""Seconds within which the notification of a push must arrive."""
 
 SKEW: Final = timedelta(seconds=1)
 """How far apart two clocks may be."""
 
 LOOKED_AT: Final = 200
-"""The most messages of a queue in which expired leases are looked for."""
+"""The maximum number of messages of a queue that are searched for expired leases."""
 
 LEASE: Final = timedelta(seconds=30)
 
@@ -44,7 +44,7 @@ class Patient:
 
     Attributes:
         store: its plans.
-        now: tells the time of this process.
+        now: returns the time of this process.
         patience: how long something may last before it is reported.
     """
 
@@ -54,7 +54,7 @@ class Patient:
 
 
 def clocks(patient: Patient) -> Work:
-    """Compare the clock of the database with that of this process."""
+    """Compare the clocks of the database and of this process."""
     before = patient.now()
     found = yield lambda: patient.store.metadata.schedules(due=True)
     after = patient.now()
@@ -62,13 +62,13 @@ def clocks(patient: Patient) -> Work:
     if abs(skew) <= SKEW + (after - before) / 2:
         return []
     ahead = "ahead of" if skew > timedelta(0) else "behind"
-    what = f"the database's clock is {abs(skew).total_seconds():.1f} s {ahead} that of this process"
-    todo = "Run NTP on both hosts; until then give delays (delay=), which the database counts, not moments (due=)"
+    what = f"the database's clock is {abs(skew).total_seconds():.1f} s {ahead} this process's clock"
+    todo = "Run NTP on both hosts; until then, give delays (delay=), which the database counts, not moments (due=)"
     return [Finding("clock-skew", "warning", what, "clock", todo)]
 
 
 def round_trip(patient: Patient) -> Work:
-    """Push a message, wait to hear of it, claim it, and settle it."""
+    """Push a message, wait for its notification, claim it, and settle it."""
     store = patient.store
     listens = store.capabilities.wakes_consumers and store.capabilities.processes
     found: list[Finding] = []
@@ -84,7 +84,7 @@ def round_trip(patient: Patient) -> Work:
         step = "settle"
         turns = [Turn(Receipt(one.id, one.token), Committed()) for one in reserved.records]
         yield lambda: store.messages.settle(turns)
-    except DuerowError as error:  # if the database is away rather than read-only, the next check tells
+    except DuerowError as error:  # if the database is unavailable rather than read-only, the next check tells
         what = f"cannot {step}: {error}"
         todo = "Grant the rights that `duerow sql --roles` prints, if this user should have them"
         if isinstance(error, StoreUnavailable):
@@ -98,8 +98,8 @@ def round_trip(patient: Patient) -> Work:
             "they poll"
         )
         todo = (
-            "Give workers a direct connection: a pooler in transaction mode drops notifications; or a driver that "
-            "hears them, or a shorter poll="
+            "Give workers a direct connection: a pooler in transaction mode drops notifications. Or use a driver "
+            "that receives them, or a shorter poll="
         )
         found.append(Finding("pushes-unheard", "warning", what, "notifications", todo))
     return found
@@ -110,7 +110,7 @@ def _pushed(store: Store, key: str | None = None) -> Callable[[], Any]:
 
 
 def _heard(store: Store) -> Generator[Any, Any, bool]:
-    """Push while listening; return whether the push was heard of. A user who may only push need not hear of it."""
+    """Push while listening; return whether a notification arrived. A user who may only push need not get one."""
     try:
         yield Hear(QUEUE)
         try:
@@ -118,7 +118,7 @@ def _heard(store: Store) -> Generator[Any, Any, bool]:
         except DuerowError:
             yield _pushed(store, QUEUE)  # with a key, so that no more than one stays behind
             return True
-        yield Wait(0.05)  # what came before
+        yield Wait(0.05)  # earlier notifications
         yield _pushed(store)
         return bool((yield Wait(HEARD_WITHIN)))
     finally:
@@ -149,7 +149,7 @@ def _of_other_versions(here: list[Consumer]) -> list[Finding]:
             "warning",
             f"a worker runs duerow {one.version}, and this is {ours}",
             one.name,
-            "Deploy one version everywhere: old workers do not know what new ones write",
+            "Deploy one version everywhere: old workers may not understand what new ones write",
         )
         for one in here
         if one.version != ours
@@ -177,7 +177,7 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
             continue
         late = f"its oldest message has been due for {(now - oldest).total_seconds():.0f} s"
         if queue in paused:
-            todo = f"If it was forgotten: duerow resume {queue}"
+            todo = f"If the pause was left on by mistake: duerow resume {queue}"
             found.append(Finding("queue-paused", "note", f"the queue is paused, and {late}", queue, todo))
         else:
             todo = f"Start a worker (duerow worker MODULE:NAME {queue}), unless programs pop from it"
@@ -186,12 +186,12 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
 
 
 def _is_beside(queue: str, known: set[str]) -> bool:
-    """Return whether duerow keeps a queue beside another one; its messages are due when they may be deleted."""
+    """Return whether a queue is duerow's own, next to another one; its messages are due when they may be deleted."""
     return any(queue.endswith(suffix) and queue.removesuffix(suffix) in known for suffix in KINDS)
 
 
 def _ended_leases(store: Store, queue: str) -> Work:
-    """Find messages of a queue whose lease ended before they were settled, among the next and the newest."""
+    """Find messages of a queue whose lease ended before they were settled, among the next and the newest ones."""
     records: list[Record] = [
         *(yield lambda: store.operations.peek(queue, LOOKED_AT)),
         *(yield lambda: store.messages.find(Query(queue, order=Order(descending=True), limit=LOOKED_AT))),
@@ -205,7 +205,7 @@ def _ended_leases(store: Store, queue: str) -> Work:
     some = ", ".join(map(str, sorted(ended)[:5]))
     what = f"the lease of {len(ended)} messages ended before they were settled, such as {some}"
     todo = (
-        "See whether workers were killed (out of memory?), whether handlers block the event loop or hold the GIL so "
+        "Check whether workers were killed (out of memory?), whether handlers block the event loop or hold the GIL so "
         "that leases are not extended, or whether lease= is too short"
     )
     return [Finding("leases-ended", "warning", what, queue, todo)]
@@ -224,7 +224,7 @@ def schedules(patient: Patient) -> Work:
         Finding(
             "schedule-late",
             "warning",
-            f"a tick has been due for {(found.now - row.next_at).total_seconds():.0f} s, and nobody pushed it",
+            f"a tick has been due for {(found.now - row.next_at).total_seconds():.0f} s, but nobody has pushed it",
             row.name,
             "Start a worker of any queue of this database, or call maintain() every minute",
         )
@@ -239,4 +239,4 @@ CHECKS: Final[dict[str, Callable[[Patient], Work]]] = {
     "consumers": consumers,
     "schedules": schedules,
 }
-"""The checks, by the names that a failed check is reported under."""
+"""The checks, by the names under which failed checks are reported."""

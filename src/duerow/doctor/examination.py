@@ -27,7 +27,7 @@ def examine(
 ) -> list[Finding]:
     """Check a database and its queues; return the findings, most severe first.
 
-    It pushes a message to the queue `duerow.doctor` and takes it out again.
+    It pushes a message to the queue `duerow.doctor` and removes it again.
 
     Args:
         database: the database; it need not have been migrated.
@@ -74,12 +74,12 @@ def _schema(store: Store) -> Work:
         todo = "Run `duerow migrate`" if isinstance(error, SchemaOutdated) else "Upgrade duerow"
         return [Finding("schema", "error", str(error), "tables", todo)]
     except ConfigurationError as error:
-        return [Finding("unfit", "error", str(error), "server or tables", "Change what the sentence names")]
+        return [Finding("unfit", "error", str(error), "server or tables", "Change what the finding names")]
     return []
 
 
 def _tried(name: str, work: Work) -> Work:
-    """Make a check; what it cannot do is a note."""
+    """Run a check; if it is not possible, report that as a note."""
     try:
         return (yield from work)
     except StoreUnavailable:
@@ -90,7 +90,7 @@ def _tried(name: str, work: Work) -> Work:
 
 
 class _Blocking:
-    """Carries out what checks yield, by blocking calls."""
+    """Executes what checks yield, with blocking calls."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -112,7 +112,7 @@ class _Blocking:
 
 
 class _Awaited:
-    """As `_Blocking`, awaited."""
+    """Like `_Blocking`, with awaited calls."""
 
     def __init__(self, database: AwaitedDatabase) -> None:
         self._database = database

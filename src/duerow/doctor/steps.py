@@ -1,4 +1,4 @@
-"""What a check can yield besides plans: steps that listen for pushes."""
+"""What a check can yield in addition to plans: steps that listen for pushes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Hear(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Wait for a push; the answer is whether one was heard of."""
+    """Wait for a push; the answer is whether a notification arrived."""
 
     seconds: float
 
 
 class Hush(NamedTuple):
-    """Stop listening, if that was started."""
+    """Stop listening, if it was started."""

@@ -1,4 +1,4 @@
-"""Queue state inside the user's own tables: the order, the invoice or the message to send is itself the queue item."""
+"""Queue state inside the user's own tables: the order, invoice or message to send is itself the queue item."""
 
 from duerow.entity.state import QueueState, queue_state
 from duerow.stores.sql.entities.columns import Moment

@@ -1,4 +1,4 @@
-"""How to open the queue of a state in the user's table: by the database family of the user's engine."""
+"""How to open the queue of a state in the user's table, by the database family of the user's engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EntityBackend(Protocol):
     def open_entities(
         self, engine: Any, state: StateTable, deletes: bool, clock: Clock | None
     ) -> tuple[Store, Connections]:
-        """Open for blocking calls, with an Engine; `deletes`: delete rows that are done."""
+        """Open for blocking calls, with an Engine; `deletes`: whether to delete rows that are done."""
         ...
 
     def aopen_entities(

@@ -13,7 +13,7 @@ from duerow.worker.attempt import current
 
 
 def check_on_done(on_done: Any) -> Any:
-    """Return `on_done`, which says what happens to rows that are done; raise ConfigurationError if it is invalid."""
+    """Return `on_done`, the choice of what happens to rows that are done; raise ConfigurationError if it is invalid."""
     if callable(on_done):
         check_call("on_done", on_done, "row", "session")
         return on_done
@@ -45,7 +45,7 @@ def is_ours(entity: Any, key: str, message: Message) -> bool:
 
 
 def check_attempt(message: Message) -> None:
-    """Raise what ended the calling handler's attempt, if it is over: what the handler wrote must then not last."""
+    """Raise the error that ended the handler's attempt, if it is over: the handler's writes must then not be kept."""
     attempt = current(message)
     if attempt is not None:
         attempt.check()
@@ -63,7 +63,7 @@ def conclude(messages: Sequence[Message], rows: Mapping[Any, Any], outcome: Any,
         messages: the whole batch.
         rows: the rows that the handler received, by the ids of their messages, in order.
         outcome: what the handler returned.
-        left: the ids of those that stay as the handler has set them.
+        left: the ids of the rows that stay as the handler has left them.
     """
     if len(rows) == len(messages) and not left:
         return outcome

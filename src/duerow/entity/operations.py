@@ -1,7 +1,8 @@
 """Operations for Alembic: `op.add_queue_state("sms_message", "sending")`; import this module in your `env.py`.
 
 On PostgreSQL this blocks nobody: the columns are added without rewriting the table, and the indexes are created
-concurrently with writes. On SQLite an index is created at once. An operation that broke off half-way can be repeated.
+concurrently with writes. On SQLite an index is created in one go. An operation that was interrupted halfway can be
+repeated.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class AddQueueState(_OfState):
         id: str | Sequence[str] = "id",
         schema: str | None = None,
     ) -> None:
-        """Give a table a queue state; its rows are new and not due."""
+        """Give a table a queue state; its rows have the status `new` and are not due."""
         operations.invoke(cls(table, prefix, id, schema))
 
     def reverse(self) -> DropQueueState:
@@ -89,7 +90,7 @@ def _add(operations: Operations, wanted: AddQueueState) -> None:
         for index in indexes:
             if index.name not in lacking:
                 continue
-            if concurrently:  # an index whose creation broke off exists, but is of no use
+            if concurrently:  # an index whose creation was interrupted exists but is unusable
                 _drop_index(operations, wanted, index, concurrently)
             creation = CreateIndexOp.from_index(index)
             creation.kw["postgresql_concurrently"] = concurrently
@@ -112,15 +113,15 @@ def _drop(operations: Operations, wanted: DropQueueState) -> None:
 
 def _drop_index(operations: Operations, wanted: _OfState, index: Index, concurrently: bool) -> None:
     named: dict[str, Any] = {"table_name": wanted.table, "schema": wanted.schema}
-    if concurrently:  # such an index is of no use, so it counts as missing
+    if concurrently:  # such an index is unusable, so it counts as missing
         named |= {"if_exists": True, "postgresql_concurrently": True}
     operations.drop_index(str(index.name), **named)
 
 
 def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[Any] | Index]) -> set[str]:
-    """Return the names of the parts that are missing: an operation that broke off half-way can be repeated.
+    """Return the names of the missing parts, so that an operation that was interrupted halfway can be repeated.
 
-    For a migration that is only printed, return all of them.
+    For a migration that is only printed, return all parts.
 
     Raises:
         ConfigurationError: the table does not exist.
@@ -135,7 +136,7 @@ def _lacking(operations: Operations, wanted: _OfState, parts: Iterable[Column[An
 
 
 def _indexes(wanted: _OfState) -> list[Index]:
-    """Return the indexes of a state, over a table of which nothing else needs to be known."""
+    """Return the indexes of a state, on a table of which nothing else is known."""
     ids: list[Column[Any]] = [Column(name, BigInteger, primary_key=True) for name in wanted.id]
     columns = state_columns(wanted.prefix)
     return add_indexes(Table(wanted.table, MetaData(schema=wanted.schema), *ids, *columns), wanted.prefix)
@@ -143,7 +144,7 @@ def _indexes(wanted: _OfState) -> list[Index]:
 
 @contextmanager
 def _beside_others(operations: Operations) -> Iterator[bool]:
-    """Let indexes be created while others write, if the database can: outside of a transaction."""
+    """Create indexes outside a transaction if the database can, so that others can write meanwhile."""
     context = operations.get_context()
     if context.dialect.name != "postgresql":
         yield False

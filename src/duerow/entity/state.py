@@ -34,7 +34,7 @@ _CHANGED: Final = "duerow_states_changed"
 
 
 class QueueState(MutableComposite):
-    """One row's place in a queue, and its progress. Change it only by its methods, as part of your transaction.
+    """One row's place in a queue, and its progress. Change it only through its methods, as part of your transaction.
 
     Attributes:
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
@@ -90,10 +90,10 @@ class QueueState(MutableComposite):
         return None if error is None else msgspec.convert(error, Failure)
 
     def schedule(self, at: datetime | None = None) -> None:
-        """Have the row handed out, at once or from a given time on; it starts afresh, whatever its state was.
+        """Make the row due, now or at a given time; it starts afresh, whatever its state was.
 
-        Status `new`, attempts 0, no error. A lease on it ends: what its holder still settles is refused. This takes
-        effect only when your transaction commits.
+        Its status becomes `new`, with attempts 0 and no error. A lease on it ends, so its holder can no longer settle
+        it. This takes effect only when your transaction commits.
 
         Args:
             at: the earliest time, an aware datetime; None: now, by the database's clock.
@@ -110,7 +110,7 @@ class QueueState(MutableComposite):
         self._begin({"due_at": None, **{part: self.__dict__[part] for part in _KEPT_BY_STOP}})
 
     def _begin(self, values: dict[str, Any]) -> None:
-        """Set these parts and clear all others; the token grows in the database."""
+        """Set these parts and clear all others; the token is incremented in the database."""
         if "_parents" in self.__dict__ and not self._parents:
             raise ConfigurationError(
                 "the row of this queue state is no longer in memory, so nothing would be changed: keep it in a "
@@ -194,13 +194,15 @@ class QueueStateProperty(Composite[QueueState]):
     def __init__(self, prefix: str) -> None:
         self.prefix = check_prefix(prefix)
         super().__init__(QueueState, *state_columns(prefix), comparator_factory=_Comparator)
-        # In a model that is also a dataclass, it is no argument: each new object starts with a state of its own.
+        # In a model that is also a dataclass, this is not an argument: each new object starts with its own state.
         self._attribute_options = mapped_column(init=False)._attribute_options
 
     def instrument_class(self, mapper: Mapper[Any]) -> None:
         """Give the table its indexes, and new objects their state."""
         super().instrument_class(mapper)
-        if mapper is not self.parent:  # an inheriting model: the table is not its own, and it gets all events anyway
+        if (
+            mapper is not self.parent
+        ):  # an inheriting model: its table belongs to another, and it gets all events anyway
             return
         if isinstance(table := mapper.local_table, Table):
             add_indexes(table, self.prefix)
@@ -217,7 +219,7 @@ class QueueStateProperty(Composite[QueueState]):
         def guard(entity: Any, value: Any, before: Any, initiator: Any) -> None:
             if entity._sa_instance_state.key is not None:
                 raise ConfigurationError(
-                    f"{key} of a row that is in the database cannot be replaced, since its token has to grow: call "
+                    f"{key} of a row that is in the database cannot be replaced, since its token must increase: call "
                     f".{key}.schedule() or .{key}.stop()"
                 )
 
@@ -242,9 +244,9 @@ class QueueStateProperty(Composite[QueueState]):
         _recursive: Any,
         _resolve_conflict_map: Any,
     ) -> None:
-        """Have `Session.merge` schedule a row that was scheduled meanwhile, and otherwise leave its state unchanged.
+        """Make `Session.merge` schedule a row that was scheduled meanwhile, and otherwise leave its state unchanged.
 
-        The merged object may have been read long ago, or made up: writing its state would undo turns, and their tokens.
+        The merged object may have been read long ago, or made up; writing its state would undo turns and their tokens.
         """
         if not load or dest_state.key is None:
             return
@@ -258,7 +260,8 @@ class QueueStateProperty(Composite[QueueState]):
 def queue_state(prefix: str) -> QueueStateProperty:
     """Give a model a queue state: its columns, all with one prefix, and the index that claims use.
 
-    A model may have several states, each of them a queue of its own. A new row is not due until `schedule()` is called.
+    A model may have several states, each of which is a separate queue. A new row is not due until `schedule()` is
+    called.
 
         class SmsMessage(Base):
             ...
@@ -289,8 +292,8 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
     if asked is not mapper:
         heir = asked.class_.__name__
         raise ConfigurationError(
-            f"{heir}.{prop.key} is declared in {model.__name__}, whose rows are all in one queue: take {what}, of "
-            f"which the handler gets each row as an object of its own class, or declare a state in {heir}"
+            f"{heir}.{prop.key} is declared in {model.__name__}, whose rows are all in one queue: use {what}, where "
+            f"the handler gets each row as an object of its own class, or declare a state in {heir}"
         )
     table = mapper.local_table
     if not isinstance(table, Table) or mapper.concrete:
@@ -311,8 +314,8 @@ def check_deletes(model: type[Any], key: str) -> None:
     mapper = mapper_of(model)
     if len({one.local_table for one in mapper.base_mapper.self_and_descendants}) > 1:
         raise ConfigurationError(
-            f'{model.__name__}.{key}: on_done="delete" takes rows of one table away, and these are kept in several '
-            "that are joined; give a function: on_done=lambda row, session: session.delete(row)"
+            f'{model.__name__}.{key}: on_done="delete" deletes rows of one table, but these rows are kept in several '
+            "joined tables; give a function: on_done=lambda row, session: session.delete(row)"
         )
 
 

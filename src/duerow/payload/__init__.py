@@ -1,1 +1,1 @@
-"""Payloads of messages: how they are written as JSON, typed, and read back."""
+"""Payloads of messages: how they are written as JSON, typed and read back."""

@@ -23,7 +23,7 @@ JSON: Final = "json"
 BYTES: Final = "bytes"
 
 OWN: Final = "duerow."
-"""How the kinds of duerow's own messages begin; no declared type and no task may be called so."""
+"""The prefix of the kinds of duerow's own messages; no declared type or task may have a name that begins with it."""
 
 SEALED: Final = "+encrypted"
 """The suffix that the kind of a payload gets when the payload is encrypted."""
@@ -74,7 +74,7 @@ _decode_hidden = msgspec.json.Decoder(_Hidden).decode
 
 
 class _Unfit(Exception):
-    """Why a value cannot be carried, and the path to it, innermost first."""
+    """The reason why a value cannot be stored, and the path to it, innermost step first."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -114,8 +114,8 @@ def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
 def encode_alike(payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) -> tuple[str, list[str]] | None:
     """Return the kind and the texts of payloads that are all JSON or all bytes, as `encode` would; else None.
 
-    Also None if `encode` would refuse one of them: it says which, and why. All are checked and encoded together, which
-    takes a third of the time.
+    Also None if `encode` would refuse one of them; its error tells which, and why. All are checked and encoded
+    together, which takes a third of the time.
     """
     kinds = set(map(type, payloads))
     if kinds == {bytes}:
@@ -124,7 +124,7 @@ def encode_alike(payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) ->
     if not kinds <= _CARRIED or not _all_come_back(payloads):
         return None
     try:
-        lines = _encoder.encode_lines(payloads)  # a line of JSON holds no line break
+        lines = _encoder.encode_lines(payloads)  # a line of JSON contains no line break
     except UnicodeEncodeError:
         return None
     if b"\\u0000" in lines or (len(lines) > max_bytes and max(map(len, lines.splitlines())) > max_bytes):
@@ -133,7 +133,7 @@ def encode_alike(payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) ->
 
 
 def _all_come_back(values: Sequence[Any]) -> bool:
-    """Return whether `_check` would accept all values; goes through them level by level."""
+    """Return whether `_check` would accept all values; it goes through them level by level."""
     level: Sequence[Any] = values
     for _ in range(MAX_DEPTH + 1):
         kinds = set(map(type, level))
@@ -185,7 +185,7 @@ def decode(kind: str, text: str) -> Any:
 def decode_json(text: Any, what: str) -> Any:
     """Return the value of JSON text; raise CodecError if it is not JSON, or nested deeper than `DEEPEST_READ`.
 
-    How deep a decoder can go depends on the stack of its caller, so text that is too deep is always refused.
+    How deep a decoder can go depends on its caller's stack, so text that is nested too deep is always refused.
     """
     try:
         value = _decode(text)
@@ -200,7 +200,7 @@ def decode_json(text: Any, what: str) -> Any:
 
 
 def _refuse_deep(value: Any, what: str) -> None:
-    """Raise CodecError for a value nested deeper than DEEPEST_READ; checks level by level, without recursion."""
+    """Raise CodecError for a value nested deeper than DEEPEST_READ; check level by level, without recursion."""
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST_READ):
         if not level:
@@ -224,7 +224,7 @@ def key_missing(text: str) -> CodecError:
 
 
 def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -> str | None:
-    """Return headers as JSON text, None if there are none; raise CodecError unless they are names with scalars.
+    """Return headers as JSON text, None if there are none; raise CodecError unless they map names to scalars.
 
     Args:
         headers: what to encode.
@@ -276,7 +276,7 @@ def hidden_failure(text: str | None) -> str | None:
 
 
 def decode_failure(text: str | None) -> Failure | None:
-    """Return the failure that was passed to `encode_failure`; any other text becomes the message of a failure."""
+    """Return the failure that was passed to `encode_failure`; any other text becomes a failure's message."""
     if text is None:
         return None
     try:
@@ -320,15 +320,13 @@ def _require(value: Any, what: str) -> None:
 
 
 def _check(value: Any, depth: int) -> None:
-    """Refuse whatever would not come back equal and of the same type; text is checked after it is encoded."""
+    """Refuse anything that would not come back equal and of the same type; text is checked after it is encoded."""
     of = type(value)
     if of in _PLAIN:
         return
     if of is int:
         if not _LEAST_INTEGER <= value <= _MOST_INTEGER:
-            raise _Unfit(
-                f"is an integer beyond 64 bits ({value.bit_length()} bits): carry it as text or by a declared type"
-            )
+            raise _Unfit(f"is an integer beyond 64 bits ({value.bit_length()} bits): use text or a declared type")
     elif of is float:
         if not isfinite(value):
             raise _Unfit(f"is {value}, which JSON does not have: use null or text")
@@ -376,7 +374,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
             "store it elsewhere and push a reference",
             quotes=False,
         )
-    # The escape also occurs in text that literally contains \u0000, so a hit is only a reason to look closely.
+    # The escape also occurs in text that literally contains \u0000, so a hit only calls for a closer look.
     if b"\\u0000" in encoded and (path := _zero(value)) is not None:
         raise CodecError(f"{what}{path} holds U+0000, which not every database can store")
     return encoded.decode()

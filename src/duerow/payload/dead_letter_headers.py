@@ -1,4 +1,4 @@
-"""The headers of dead letters, and the home of a message: the place for which its payload is encrypted."""
+"""The headers of dead letters, and the home of a message, which its encrypted payload is bound to."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ HOME: Final = "dead-letter-home"
 
 HEADERS: Final = (FROM, AT, ATTEMPTS, REASON, KEY, ERROR)
 """The headers of a dead letter: the queue that it comes from, when it was given up, after how many attempts, why, and
-its key there. It has no key itself, so that the move never meets a duplicate.
+its key there. The dead letter itself has no key, so that the move never meets a duplicate.
 
-A dead letter that is given up again keeps its previous dead-letter headers in BEFORE, as JSON; only those of the last
-time, so that they never grow. HOME holds the queue and the key that it had when it was first given up."""
+A dead letter that is given up again keeps its previous dead-letter headers in BEFORE, as JSON, but only the latest
+ones, so that they never grow. HOME holds the queue and the key that it had when it was first given up."""
 
 _MARK: Final = "dead-letter-"
 
 
 class Home(NamedTuple):
-    """The home of a message: its queue and key, or those that a dead letter had before it was given up."""
+    """The home of a message: its queue and key, or for a dead letter those that it had before it was given up."""
 
     queue: str
     key: str | None
@@ -46,7 +46,7 @@ class Home(NamedTuple):
 def home(queue: str, key: str | None, headers: Mapping[str, Scalar] | str | None) -> Home:
     """Return the home of a message, to which an encrypted payload is bound.
 
-    The database moves dead letters, and processes without keys bring them back, so moving must not change the home.
+    The database moves dead letters, and processes without keys bring them back, so a move must not change the home.
 
     Args:
         queue: the queue that the message is in.

@@ -22,21 +22,21 @@ from duerow.settlement import MAX_TRACEBACK, failure, outline
 T = TypeVar("T")
 
 LONGEST_CLEAR: Final = 120
-"""How many characters of text that tells messages apart are kept as they are; longer text is kept as a digest."""
+"""Text that tells messages apart is kept as it is up to this many characters; longer text is kept as a digest."""
 
 SETS: Final = "/sets"
-"""The suffix, after the name of the join, of the name of the queue that holds the join's sets. Their messages are
+"""The suffix that, after the name of a join, makes the name of the queue that holds its sets. The sets' messages are
 duerow's own, in clear text; the parts in them are encrypted."""
 
 BATCHES: Final = "/batches"
-"""The suffix, after the name of a table station, of the queue of the batches that the table does not have yet."""
+"""The suffix that, after a table station's name, names the queue of the batches that the table does not have yet."""
 
 
 ANY_KIND: Final = "*"
-"""The kind that a consumer names which takes payloads of all kinds, since it does not read them."""
+"""The kind named by a consumer that takes payloads of all kinds because it does not read them."""
 
 LOG: Final = "Log"
-"""The type under which the log of an attempt that did not fail stands where history has errors."""
+"""The type under which the log of a successful attempt is stored in the place of history's error."""
 
 
 _SEAL_NAME: Final = f'"{SEAL}"'
@@ -72,7 +72,7 @@ class Stored(Protocol):
 
 
 class StoredPayload(NamedTuple):
-    """A payload that is not stored as a message of its own, and where it belongs."""
+    """A payload that is not stored as a separate message, and where it belongs."""
 
     queue: str
     key: str | None
@@ -82,14 +82,14 @@ class StoredPayload(NamedTuple):
 
 
 class PayloadReader(Protocol):
-    """Turns what a store keeps into what a user sees."""
+    """Converts stored data to what a user sees."""
 
     def decode(self, stored: Stored, /) -> Any:
         """Return the payload; raise CodecError if it cannot be read, KeyMissing if only a key is missing."""
         ...
 
     def failure(self, text: str | None, headers: Mapping[str, Scalar] = ..., /) -> Failure | None:
-        """Return why a message failed, as far as it can be read."""
+        """Return why a message failed, as far as that can be read."""
         ...
 
 
@@ -112,7 +112,7 @@ class Cipher(Protocol):
         ...
 
     def hide(self, text: str) -> str:
-        """Return text that may quote payloads, encrypted, as JSON that names the key the way payloads do."""
+        """Return text that may quote payloads, encrypted, as JSON that names the key in the same way as payloads do."""
         ...
 
     def reveal(self, hidden: str) -> str:
@@ -125,8 +125,8 @@ class Payloads:
 
     Args:
         queue: the queue's name.
-        declared: its declared type or types, if it has any.
-        sealing: encrypts the payloads of its database; None: they are not encrypted.
+        declared: the queue's declared type or types, if there are any.
+        sealing: encrypts the payloads of the database; None: they are not encrypted.
     """
 
     def __init__(self, queue: str = "", declared: PayloadTypes | None = None, sealing: Cipher | None = None) -> None:
@@ -143,7 +143,7 @@ class Payloads:
 
     @property
     def seals(self) -> bool:
-        """Whether payloads are encrypted, and so each message has a key."""
+        """Whether payloads are encrypted, so that each message has a key."""
         return self._sealing is not None
 
     @property
@@ -153,7 +153,7 @@ class Payloads:
 
     @property
     def elsewhere(self) -> Payloads:
-        """Those of a queue that is not at hand, to which messages of this one go; see `duerow.payload.types.encode`."""
+        """The payloads of target queues that are known only by name; see `duerow.payload.types.encode`."""
         return _Elsewhere(sealing=self._sealing)
 
     # Written.
@@ -165,7 +165,7 @@ class Payloads:
         return self._said_safely(lambda: self._encode(payload, max_bytes))
 
     def encode_alike(self, payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) -> tuple[str, list[str]] | None:
-        """Return the kind and the texts of payloads, as a store keeps them; None: they have to go one by one."""
+        """Return the kind and the texts of payloads, as a store keeps them; None: they must be encoded one by one."""
         if self._sealing is not None or self._declared is not None:
             return None
         return codec.encode_alike(payloads, max_bytes)
@@ -173,7 +173,7 @@ class Payloads:
     def seal(
         self, encoded: Encoded, queue: str, key: str | None, headers: str | Mapping[str, Scalar] | None
     ) -> Encoded:
-        """Return an encoded payload as a message with this queue, key and headers stores it."""
+        """Return an encoded payload in the form that a message with this queue, key and headers stores."""
         return encoded if self._sealing is None else self._sealing.seal(home(queue, key, headers), encoded)
 
     def key(self, key: str | None) -> str | None:
@@ -184,7 +184,7 @@ class Payloads:
         """Return an encrypted payload for the place to which its message goes; None if it stays as it is.
 
         Raises:
-            KeyMissing: it has to be encrypted again, and there is no key here.
+            KeyMissing: it must be encrypted again, but the key is missing here.
         """
         after = home(queue, key, headers)
         if after == before:
@@ -194,7 +194,7 @@ class Payloads:
         return self._sealing.seal(after, self._sealing.open(before, sealed.kind, sealed.text))
 
     def veiled(self, text: str) -> str:
-        """Return text stored beside payloads to tell them apart: a digest if it is long or payloads are encrypted."""
+        """Return text stored next to payloads to tell them apart: a digest if it is long or payloads are encrypted."""
         if self._sealing is None and len(text) <= LONGEST_CLEAR:
             return text
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
@@ -266,17 +266,17 @@ class Payloads:
         return Encoded(stored.kind, stored.payload)
 
     def _check_clear(self, sealing: Cipher, stored: Stored) -> None:
-        """Raise CodecError if a payload was encrypted with one of the keys, and is called one in clear text."""
+        """Raise CodecError if a payload was encrypted with one of the keys but its kind says that it is clear text."""
         try:
             sealing.open(home(stored.queue, stored.key, stored.headers), f"{stored.kind}{SEALED}", stored.payload)
         except KeyMissing:
-            return  # it has the form of an encrypted one, but names no key that is known here
+            return  # it looks like an encrypted payload, but names no key that is known here
         except CodecError as error:
             if isinstance(error.__context__, UNREADABLE):
-                return  # it only has a part of the form
+                return  # it looks like one only in part
         raise CodecError(
-            f"payload was encrypted, and its message is called one of kind {briefly(str(stored.kind))}, in clear text: "
-            "its kind was changed since",
+            f"payload was encrypted, but its message has the kind {briefly(str(stored.kind))}, for clear text: "
+            "the kind was changed since",
             quotes=False,
         )
 
@@ -291,11 +291,11 @@ class Payloads:
         return codec.encode_failure(self.said(error), hidden)
 
     def log_text(self, log: str | None) -> str | None:
-        """Return what a handler has logged, ready to store where history has the error of a turn."""
+        """Return a handler's log, ready to store in the place of history's error."""
         return None if log is None else self.failure_text(Failure(LOG, "", log[-MAX_TRACEBACK:]))
 
     def hidden_reason(self, error: BaseException | Failure | str | None) -> str | None:
-        """Return why a message is given up, encrypted, for a header of its dead letter; None: the reason is clear."""
+        """Return the reason why a message is given up, encrypted, for its dead letter; None: it is in clear text."""
         described = failure(error)
         if described is None or self._sealing is None or self._sealing.clear_errors:
             return None
@@ -306,7 +306,7 @@ class Payloads:
         return shown_failure(error, self.quiet)
 
     def failure(self, text: str | None, headers: Mapping[str, Scalar] = {}, /) -> Failure | None:
-        """Return why a message failed, decrypted if the key is here; for a dead letter, why it was given up."""
+        """Return why a message failed, decrypted if the key is available; for a dead letter, why it was given up."""
         shown = codec.decode_failure(text)
         hidden = codec.hidden_failure(text) if shown is not None else headers.get(ERROR)
         if self._sealing is None or not isinstance(hidden, str):
@@ -329,7 +329,7 @@ class Payloads:
         where = f" of queue {self._queue!r}" if self._queue else ""
         raise CodecError(
             f"a payload{kind}{where} cannot be encoded. Payloads are encrypted here, and a precise error could "
-            "quote it: see the error's `detail`, or have such errors in clear text by Encryption(…, clear_errors=True)",
+            "quote it: see the error's `detail`, or allow clear errors with Encryption(…, clear_errors=True)",
             quotes=False,
             detail=str(problem),
         )
@@ -344,7 +344,7 @@ class _Elsewhere(Payloads):
 
 
 class AnyKind(Payloads):
-    """The payloads of a queue for programs that know no types: those of declared ones are plain JSON."""
+    """The payloads of a queue for programs that know no types: values of declared types are plain JSON."""
 
     def decode(self, stored: Stored, /) -> Any:
         """Return the payload of a message; raise as `Payloads.decode` does."""
@@ -354,7 +354,7 @@ class AnyKind(Payloads):
 
 
 class _AsStored(Payloads):
-    """Leaves payloads as they are: for code that passes messages on unread."""
+    """Leaves payloads as they are, for code that passes messages on unread."""
 
     def decode(self, stored: Stored, /) -> Encoded:
         """Return a payload as it is stored."""
@@ -375,7 +375,7 @@ class PassedOn(Payloads):
 
 
 class _Unread(Payloads):
-    """Drops payloads: for turns that end without reading them."""
+    """Drops payloads, for turns that end without reading them."""
 
     def decode(self, stored: Stored, /) -> None:
         """Decode nothing."""

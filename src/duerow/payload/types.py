@@ -2,11 +2,11 @@
 
 A value travels as JSON under the name of its type, which is the message's kind, and comes back as that type, including
 nested types, Decimal, UUID, enums, sets, datetimes (equal moments; the zone comes back as its offset) and integers of
-any size. Whatever would come back as something else is refused before anything changes, so every pushed payload can be
-read.
+any size. Anything that would come back as something else is refused before anything changes, so every pushed payload
+can be read.
 
-A message of another kind, or whose payload does not fit the type, is given to the function that `upgrades` names for
-its kind; without such a function it cannot be read, and is buried with that reason.
+A message of another kind, or with a payload that does not fit the type, is passed to the function that `upgrades` names
+for its kind; without one, it cannot be read and is buried with that reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Upgrades = Mapping[str, Upgrade] | Mapping[type, Upgrade] | Mapping[str | type, 
 """Upgrade functions by what they take: plain JSON of a kind, or a value of an older type."""
 
 LARGE: Final = "$int"
-"""The name under which an object holds the digits of an integer beyond 64 bits, which not every database can keep."""
+"""The name under which an object holds the digits of an integer beyond 64 bits, which not every database can store."""
 
 _OURS: Final = frozenset(
     {"duerow.message", "duerow.reservation", "duerow.settlement", "duerow.aio.reservation", "duerow.sync.reservation"}
@@ -49,11 +49,11 @@ _UNTYPED: Final = frozenset({str, int, float, bool, type(None), dict, list, byte
 
 @runtime_checkable
 class PayloadTypes(Protocol):
-    """How the payloads of a queue are written and read: as one declared type, or as several by their kinds."""
+    """How the payloads of a queue are written and read: as one declared type, or as one of several by kind."""
 
     @property
     def kind(self) -> str:
-        """What errors call them."""
+        """The name of the type or types in errors."""
         ...
 
     @property
@@ -79,14 +79,14 @@ class Declared(Generic[T]):
 
     Args:
         of: a dataclass, msgspec Struct, pydantic model or TypedDict.
-        upgrades: functions for payloads that are of another kind, or do not fit: by kind, a function of the plain
-            JSON; by an older type, a function of a value of that type, tried if a payload of its name fits it. Each
-            returns a value of the declared type, or plain JSON that fits it.
-        form: how its values are written and read; default: as such a type needs.
+        upgrades: functions for payloads that are of another kind or do not fit: by kind, a function of the plain JSON;
+            by an older type, a function of a value of that type, tried if a payload with its name fits it. Each returns
+            a value of the declared type, or plain JSON that fits it.
+        form: how its values are written and read; default: as the type requires.
 
     Raises:
-        ConfigurationError: the type is none of these, has a field that JSON cannot carry, or a name that is taken; or
-            an upgrade is not a function.
+        ConfigurationError: the type is none of these, has a field that JSON cannot carry, or has a name that is taken;
+            or an upgrade is not a function.
     """
 
     def __init__(self, of: type[T], upgrades: Upgrades | None = None, form: Form | None = None) -> None:
@@ -112,7 +112,7 @@ class Declared(Generic[T]):
             return payload
         if type(payload) is not self._form.instance:
             raise CodecError(
-                f"the payload is declared to be {self.kind}, and {shown(payload)} is of type "
+                f"the payload is declared to be {self.kind}, but {shown(payload)} is of type "
                 f"{type(payload).__module__}.{type(payload).__qualname__}: push {self.kind}(…), "
                 "or use a queue without a declared type"
             )
@@ -128,7 +128,7 @@ class Declared(Generic[T]):
         """Return the payload that was passed to `encode`, upgraded if necessary and possible.
 
         Raises:
-            CodecError: it is of another kind, or does not fit the declared type, and no upgrade takes it.
+            CodecError: it is of another kind or does not fit the declared type, and no upgrade takes it.
         """
         misfit: Exception | None = None
         if kind in (self.kind, JSON):
@@ -188,7 +188,7 @@ class Declared(Generic[T]):
     def _why_not(self, kind: str, misfit: Exception | None) -> str:
         if misfit is None:
             return (
-                f"payload of kind {kind!r}, and this consumer knows {self.kind!r}: "
+                f"payload of kind {kind!r}, but this consumer knows {self.kind!r}: "
                 f"register a function, upgrades={{{kind!r}: …}}"
             )
         return (
@@ -198,10 +198,10 @@ class Declared(Generic[T]):
 
 
 def encode(payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
-    """Return kind and text of a payload whose queue is not at hand; an object of a declarable type keeps that type.
+    """Return kind and text of a payload for a queue known only by name; an object of a declarable type keeps its type.
 
-    For moves and drafts to other queues. A TypedDict is a plain dict there; if it holds values that JSON does not have,
-    encode it with its target queue: `queue.encode(payload)`.
+    This is for moves and drafts to other queues. A TypedDict is a plain dict there; if it contains values that JSON
+    lacks, encode it with its target queue: `queue.encode(payload)`.
 
     Raises:
         CodecError: it would not come back the same.
@@ -230,7 +230,7 @@ class Form(Protocol):
     instance: type
 
     def plain(self, value: Any) -> Any:
-        """Return it as JSON values, which may still include tuples and integers of any size."""
+        """Return a value as JSON values, which may still include tuples and integers of any size."""
         ...
 
     def read(self, text: str) -> Any:
@@ -258,7 +258,7 @@ class _Msgspec:
 
 
 class PydanticForm:
-    """Pydantic models, pydantic dataclasses, and TypedDicts that pydantic is to check."""
+    """Pydantic models, pydantic dataclasses, and TypedDicts that pydantic should check."""
 
     def __init__(self, of: type) -> None:
         from pydantic import TypeAdapter
@@ -273,7 +273,7 @@ class PydanticForm:
 
     def convert(self, plain: Any) -> Any:
         """See `Form.convert`."""
-        # By way of JSON, in which even a strict model accepts text for a datetime.
+        # Through JSON, where even a strict model accepts text for a datetime.
         return self.read(json.dumps(plain))
 
 
@@ -326,7 +326,7 @@ def _form(of: type) -> Form:
 
 
 def _strange(info: Any, path: str, seen: set[Any]) -> Iterator[tuple[str, type]]:
-    """Yield every type within a type that cannot be carried, with the path to it."""
+    """Yield every type within a type that JSON cannot carry, with the path to it."""
     if isinstance(info, msgspec.inspect.CustomType):
         yield path, info.cls
     if not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field):
@@ -346,11 +346,11 @@ def _strange(info: Any, path: str, seen: set[Any]) -> Iterator[tuple[str, type]]
 
 
 class _Passed(Exception):
-    """An upgrade that takes an older type was given a payload that does not fit it."""
+    """An upgrade that takes an older type got a payload that does not fit it."""
 
 
 class _Upgrade:
-    """An upgrade function, and what it takes."""
+    """An upgrade function and what it takes."""
 
     def __init__(self, takes: Declared[Any] | None, function: Upgrade) -> None:
         self.takes, self.function = takes, function
@@ -386,7 +386,7 @@ def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]
 
 
 def _carried(plain: Any) -> Any:
-    """Return plain values in a form that every database keeps: tuples as lists, large integers as their digits."""
+    """Return plain values in a form that every database can store: tuples as lists, large integers as their digits."""
     of = type(plain)
     if of is dict:
         return {name: _carried(member) for name, member in plain.items()}
@@ -409,9 +409,9 @@ def _restored(plain: Any) -> Any:
 
 
 def _differences(given: Any, back: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two values differ; for values that `==` calls different, although they may be the same."""
+    """Yield the places where two values that are unequal by `==` differ; there may be none."""
     if isinstance(given, datetime) and isinstance(back, datetime):
-        # Python calls an ambiguous moment of a zone unequal to the same moment with a fixed offset.
+        # To Python, an ambiguous moment of a zone is unequal to the same moment with a fixed offset.
         if (given.utcoffset(), given.replace(tzinfo=None)) != (back.utcoffset(), back.replace(tzinfo=None)):
             yield path, given, back
     elif isinstance(given, Decimal) and isinstance(back, Decimal):

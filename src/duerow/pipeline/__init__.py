@@ -1,8 +1,8 @@
 """Pipelines: queues joined by small functions, on plain workers and on Spark.
 
-Read it in this order: `stations` (how each message is handled), `join` (many messages into one), `frame` (batches as
-data frames), `table` (from and into tables), `elsewhere` and `crossing` (queues in other databases), `pipeline` (the
-whole, and its checks), `graph` (how it is drawn and stored).
+Read the modules in this order: `stations` (how each message is handled), `join` (many messages into one), `frame`
+(batches as data frames), `table` (reading and writing tables), `elsewhere` and `crossing` (queues in other databases),
+`pipeline` (the pipeline itself, and its checks), `graph` (how a pipeline is drawn and stored).
 """
 
 from duerow.pipeline.crossing import Crossing

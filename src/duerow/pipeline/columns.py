@@ -1,7 +1,7 @@
-"""The columns of frame stations, as they are stored with a pipeline, and which changes may leave messages behind.
+"""The columns of frame stations, as stored with a pipeline, and which changes to them old messages may not fit.
 
-Columns are stored as text, so that no program needs Spark to compare them: each by its path, such as `lines[].price`,
-with its type, followed by `not null` and `required` where a declared type has such fields.
+Columns are stored as text, so that programs can compare them without Spark. Each is stored under its path, such as
+`lines[].price`, as its type, followed by `not null` and `required` if a declared type demands that.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from duerow.pipeline.graph import Graph, Node
 from duerow.pipeline.stations import Station
 
 NOT_NULL: Final = " not null"
-"""Ends the type of a field that a declared type does not allow to be null."""
+"""The suffix of a field's type if the declared type does not allow null."""
 
 REQUIRED: Final = " required"
-"""Ends the type of a field without which a payload does not fit its declared type."""
+"""The suffix of a field's type if every payload of the declared type must have the field."""
 
 _WIDER: Final[Mapping[str, tuple[str, ...]]] = {
     "tinyint": ("smallint", "int", "bigint", "float", "double"),
@@ -30,23 +30,23 @@ _WIDER: Final[Mapping[str, tuple[str, ...]]] = {
     "int": ("bigint", "double"),
     "float": ("double",),
 }
-"""The types that hold every value of a type, and read it as the same value."""
+"""For each type, the wider types that can hold all of its values unchanged."""
 
 _DIGITS: Final[Mapping[str, int]] = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-"""How many digits a decimal needs to hold every value of a type."""
+"""How many digits a decimal needs to hold every value of an integer type."""
 
 _DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 class ColumnChange(msgspec.Struct, frozen=True):
-    """A column of a frame station that is not what it was.
+    """A column of a frame station that has changed.
 
     Attributes:
         station: the station.
         path: the column, or the field within it.
-        before: its type until now; None: there was none.
-        after: its type from now on; None: it is gone.
-        fits: whether messages from before the change can be read as before.
+        before: its old type; None if the column is new.
+        after: its new type; None if the column was removed.
+        fits: whether older messages can still be read in the same way.
     """
 
     station: str
@@ -64,7 +64,7 @@ class ColumnChange(msgspec.Struct, frozen=True):
 
 
 def with_known_columns(before: Graph | None, after: Graph) -> Graph:
-    """Return a graph with the stored columns of those frame stations whose columns this program could not find out."""
+    """Return the new graph, taking from the stored one the columns that this program could not determine."""
     if before is None:
         return after
     known = {node.name: node for node in before.stations}
@@ -80,13 +80,13 @@ def _with_known(before: Node | None, after: Node) -> Node:
 def column_changes(before: Graph | None, after: Graph, stations: Iterable[Station]) -> list[ColumnChange]:
     """Return how the columns of frame stations have changed.
 
-    If a station declares a type of another name than before, nothing has changed: the messages of the old type go
-    through its upgrade, or wait for a consumer that knows them.
+    If a station now declares a type with a different name, its columns do not count as changed: messages of the old
+    type go through its upgrade, or wait for a consumer that knows that type.
 
     Args:
-        before: the stored graph; None: there is none.
-        after: the new one.
-        stations: the stations of the new one.
+        before: the stored graph; None if there is none.
+        after: the new graph.
+        stations: the stations of the new graph.
     """
     known = {} if before is None else {node.name: node for node in before.stations}
     frames = {one.name: one for one in stations if isinstance(one, Frame)}
@@ -96,7 +96,7 @@ def column_changes(before: Graph | None, after: Graph, stations: Iterable[Statio
 
 def _of_station(station: Frame, before: Node, after: Node) -> Iterator[ColumnChange]:
     if not before.columns or not after.columns:
-        return  # they are not known, or the payload is text, which has any structure
+        return  # unknown, or the payload is text, whose structure can be anything
     if before.payload and after.payload and before.payload != after.payload:
         return
     upgraded = (before.payload or JSON) in _upgraded(station)
@@ -116,12 +116,12 @@ def _changes(station: Frame, before: Mapping[str, str], after: Mapping[str, str]
         if was == now or any(path.startswith((f"{parent}.", f"{parent}[")) for parent in parents):
             continue
         if was is None or now is None or _plain(was) != _plain(now):
-            parents.append(path)  # what is within goes with it
+            parents.append(path)  # its nested fields are not reported separately
         yield ColumnChange(station.name, path, was, now, _fits(station, was, now))
 
 
 def _fits(station: Frame, before: str | None, after: str | None) -> bool:
-    """Whether each value from before the change fits the column, and is read as the same value."""
+    """Whether every older value fits the changed column and is read as the same value."""
     if after is None:
         return False
     if before is None:
@@ -132,12 +132,12 @@ def _fits(station: Frame, before: str | None, after: str | None) -> bool:
 
 
 def _is_as_wide(before: str, after: str, given: bool) -> bool:
-    """Whether a type has all values of another one.
+    """Whether one type has all values of another.
 
     Args:
-        before: the other one.
-        after: the type.
-        given: whether it is from `schema=`, which reads a date as a time; a declared type does not.
+        before: the other type.
+        after: the type that must have them all.
+        given: whether it comes from `schema=`, which reads a date as a time; a declared type does not.
     """
     if before == after or after in _WIDER.get(before, ()):
         return True

@@ -1,8 +1,8 @@
-"""Where messages wait for a queue in another database, and what is decided about each of them.
+"""The station where messages wait for a queue in another database, and what it decides about each of them.
 
-A message is pushed there first, under a unique name that the other database remembers in the transaction in which the
-message arrives. Its turn ends here after that, fenced as any turn. If the process dies in between, the message is
-handed out again, and the second push changes nothing.
+A message is first pushed to the other database, under a unique name that the other database records in the same
+transaction. Only then does its turn end in this database, fenced like any other turn. If the process dies in between,
+the message is handed out again, and the second push changes nothing.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ BATCH: Final = 200
 """The most messages that are sent in one transaction."""
 
 UNSURE_AFTER: Final = NOTED_FOR - timedelta(days=1)
-"""How long after it may have arrived a message can be sent again; the day is for clocks that differ."""
+"""How long after its possible arrival a message can be sent again; the day allows for clocks that differ."""
 
 DELAYS: Final[RetryPolicy] = exponential(first=timedelta(seconds=1), maximum=timedelta(minutes=1))
-"""The delays after attempts that failed: without a limit, since no message is at fault."""
+"""The delays after failed attempts. There is no limit of attempts, because the message is not at fault."""
 
 
 def _forwarded(message: Message) -> None:
@@ -43,11 +43,11 @@ def _forwarded(message: Message) -> None:
 
 @dataclass(frozen=True)
 class Crossing(Station):
-    """The queue in which messages wait for a queue of another database; a pipeline adds it for each such target.
+    """The queue in which messages wait for a queue of another database; a pipeline adds one for each such target.
 
     Args:
-        name: the name of the queue here.
-        there: the queue that they go to.
+        name: the name of the queue in this database.
+        there: the queue to which the messages go.
     """
 
     _: KW_ONLY
@@ -55,7 +55,7 @@ class Crossing(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """No way leads on in this database."""
+        """Empty: no way leads to another queue of this database."""
         return {}
 
     def node(self) -> Node:
@@ -70,20 +70,20 @@ class Crossing(Station):
         raise AssertionError("a message for another database ends when it is there")
 
     def check_target(self, capabilities: Capabilities, is_here: bool, would_show: bool) -> None:
-        """Raise if messages cannot go there.
+        """Raise an error if messages cannot go to the other queue.
 
         Args:
-            capabilities: those of the other store.
-            is_here: whether it is the database in which they wait.
-            would_show: whether payloads are encrypted here, and would be in clear text there.
+            capabilities: the capabilities of the other store.
+            is_here: whether the other database is the one in which the messages wait.
+            would_show: whether payloads are encrypted in this database and would be clear text in the other.
 
         Raises:
             NotSupported: the other database cannot remember what has arrived.
-            ConfigurationError: it is the same database, or has no keys.
+            ConfigurationError: the other database is this one, or has no encryption keys although this one has.
         """
         if is_here:
             raise ConfigurationError(
-                f"{self.there} is in the database that the pipeline runs on; name it as any other queue: "
+                f"{self.there} is in the database that the pipeline runs on; name it like any other queue: "
                 f"to={self.there.queue!r}"
             )
         if would_show:
@@ -99,11 +99,11 @@ class Crossing(Station):
             )
 
     def decided(self, message: Message, max_hops: int) -> Settlement | None:
-        """Return how the turn of a message ends that is not to be sent now; None for others."""
+        """Return how a message's turn ends if the message must not be sent now; None if it can be sent."""
         if hops(message) >= max_hops:
             return self._too_far(message, str(self.there), hops(message), max_hops)
         if not isinstance(message.headers.get(CROSSING), str):
-            return Move(self.name, headers={CROSSING: uuid4().hex})  # no station sent it, so it has no name yet
+            return Move(self.name, headers={CROSSING: uuid4().hex})  # not sent by a station, so it has no name yet
         if _is_unsure(message):
             return Bury(
                 f"message {message.id} may have arrived in {self.there} more than {UNSURE_AFTER.days} days ago, and "
@@ -113,16 +113,16 @@ class Crossing(Station):
         return None
 
     def arrival(self, message: Message, here: Payloads, there: Payloads, now: datetime) -> Arrival:
-        """Return a message as it arrives in the other database.
+        """Return a message in the form in which it arrives in the other database.
 
         Args:
-            message: the message; its payload as it is stored.
+            message: the message, with its payload as stored.
             here: reads its payload.
             there: writes its payload for the other queue.
-            now: the time there.
+            now: the time in the other database.
 
         Raises:
-            CodecError: its payload is encrypted, and cannot be read here.
+            CodecError: its payload is encrypted and cannot be read here.
         """
         name, queue = name_of(message), self.there.queue
         headers = crossed(name, message.queue, message.id, message.headers) | {HOPS: hops(message) + 1}
@@ -154,27 +154,27 @@ class Crossing(Station):
         return Arrival(name, record)
 
     def ended(self, message: Message, reception: Reception) -> Commit | DuplicateKey:
-        """Return how the turn of a message ends that the other database has answered for."""
+        """Return how a message's turn ends, given the other database's answer."""
         if reception == "refused":
             return DuplicateKey(self.there.queue, [str(message.key)])
         return Commit(log=f"arrived in {self.there} as {name_of(message)}")
 
 
 def crossing(there: Elsewhere) -> Crossing:
-    """Return the station in which messages wait for a queue of another database."""
+    """Return the station in which messages wait for this queue of another database."""
     return Crossing(there.name, _forwarded, there=there, retry=DELAYS, history=there.history)
 
 
 def name_of(message: Message) -> str:
-    """Return the name under which a message arrives; copies of it, with other ids, arrive under other names."""
+    """Return the name under which a message arrives; copies of it have other ids and arrive under other names."""
     return f"{message.headers[CROSSING]}/{message.id}"
 
 
 def _is_unsure(message: Message) -> bool:
     """Return whether an earlier attempt may have sent a message so long ago that the other database has forgotten it.
 
-    Attempts that did not reach the other database are not counted. One that ended with a taken key has not sent it, and
-    no earlier one had.
+    Attempts that did not reach the other database do not matter. If the last attempt failed because the key was taken,
+    neither it nor any earlier attempt has sent the message.
     """
     error, last = message.last_error, message.last_attempt_at
     if message.attempts < 2 or last is None or (error is not None and error.type == DuplicateKey.__name__):

@@ -12,12 +12,12 @@ from duerow.message import check_queue_name, check_span
 from duerow.signatures import check_call
 
 UNNAMED: Final = "another database"
-"""What a database is called that nobody has named."""
+"""The name of a database for which none was given."""
 
 
 @runtime_checkable
 class TargetQueue(Protocol):
-    """A queue of a database that is open, such as `duerow.Queue`."""
+    """A queue of an open database, such as `duerow.Queue`."""
 
     @property
     def name(self) -> str:
@@ -26,7 +26,7 @@ class TargetQueue(Protocol):
 
     @property
     def database(self) -> Any:
-        """The database that holds it."""
+        """The database that holds the queue."""
         ...
 
 
@@ -35,17 +35,18 @@ class Elsewhere:
     """A queue in another database, to which a station sends.
 
     `to=centre.queue("readings")` is enough if the other database is open whenever the pipeline is defined. An
-    `Elsewhere` opens it when it is needed, so that the pipeline also starts while the database cannot be reached.
+    `Elsewhere` opens it only when it is needed, so the pipeline can start even while that database is unreachable.
 
-    Until they are in the other database, messages wait in a queue of this one that has the same name.
+    Until they are in the other database, messages wait in a queue of the same name in this one.
 
     Args:
         queue: the name of the queue in the other database.
-        connect: a function that opens the other database, such as `lambda: duerow.connect(url)`; for `Pipeline.arun`
-            one that returns what `duerow.aio.connect` does. The run closes what it opened.
-        name: the queue of this database in which messages wait; default: the same name.
-        database: what drawings and errors call the other database.
-        history: how long this database remembers which messages went there, and as what; default: it does not.
+        connect: a function that opens the other database, such as `lambda: duerow.connect(url)`; for `Pipeline.arun`, a
+            function that returns the result of `duerow.aio.connect`. The run closes each database that it opened.
+        name: the queue of this database in which messages wait; default: the name of the other queue.
+        database: the name of the other database in drawings and errors.
+        history: how long this database remembers which messages it sent there, and under which names; default: it does
+            not remember them.
 
     Raises:
         ConfigurationError: a name is invalid, or `connect` cannot be called without arguments.
@@ -64,7 +65,7 @@ class Elsewhere:
             check_queue_name(self.queue)
             object.__setattr__(self, "name", check_queue_name(self.name or self.queue))
         except InvalidMessage as error:
-            raise ConfigurationError(f"a queue elsewhere: {error}") from error
+            raise ConfigurationError(f"a queue in another database: {error}") from error
         if not callable(self.connect):
             raise ConfigurationError(
                 f"{self}: connect is {shown(self.connect)}; give a function that opens the database, such as "
@@ -82,17 +83,17 @@ class Elsewhere:
 
     @property
     def is_borrowed(self) -> bool:
-        """Whether its database was open before, and stays so."""
+        """Whether its database was already open, and so stays open after the run."""
         return isinstance(self.connect, _Open)
 
 
 Target = str | Elsewhere | TargetQueue
-"""Where a station sends: the name of a queue of its own database, or a queue of another one."""
+"""Where a station sends messages: the name of a queue of its own database, or a queue of another database."""
 
 
 @dataclass(frozen=True)
 class _Open:
-    """Returns a database that is open."""
+    """Returns a database that is already open."""
 
     database: Any
 
@@ -101,7 +102,7 @@ class _Open:
 
 
 def elsewhere(target: object) -> Elsewhere | None:
-    """Return a target as a queue of another database; None if it is none."""
+    """Return a target as a queue of another database; None if it is not one."""
     if isinstance(target, Elsewhere):
         return target
     if not isinstance(target, str) and isinstance(target, TargetQueue) and hasattr(target.database, "connections"):
@@ -110,14 +111,14 @@ def elsewhere(target: object) -> Elsewhere | None:
 
 
 def named(targets: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Elsewhere]]:
-    """Return targets by their labels with each queue elsewhere replaced by its name here, and those queues by name."""
+    """Return the targets by label, queues elsewhere replaced by their names here; and those queues by name."""
     there = {label: one for label, target in targets.items() if (one := elsewhere(target)) is not None}
     names = {label: there[label].name if label in there else target for label, target in targets.items()}
     return names, by_name(there.values())
 
 
 def by_name(those: Iterable[Elsewhere]) -> dict[str, Elsewhere]:
-    """Return queues elsewhere by their names here; raise ConfigurationError if two of them have the same."""
+    """Return queues elsewhere by their names here; raise ConfigurationError if two have the same name."""
     found: dict[str, Elsewhere] = {}
     for one in those:
         if found.setdefault(one.name, one) != one:

@@ -1,6 +1,6 @@
-"""The station for whole batches: a data frame of messages in, a data frame of messages out. It runs only on Spark.
+"""The station for batches: a data frame of messages in, a data frame of messages out. It runs only on Spark.
 
-No I/O and no Spark here: `duerow.spark.frames` does the work, and asks this module what each row of a result means.
+There is no I/O and no Spark here: `duerow.spark.frames` does the work and asks this module what each row means.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BATCH_LEASE: Final = timedelta(minutes=10)
 """How long a batch is reserved; the driver extends the lease while it works."""
 
 GIVEN: Final = ("_id", "_key", "_group", "_priority", "_headers", "_attempts", "_created_at")
-"""The columns that a frame of messages has besides the payload columns."""
+"""The columns that a frame of messages has in addition to the payload columns."""
 
 SHORT: Final = 100
 """Headers of at most this many characters are likely to be shared by many messages, so they are cached."""
@@ -56,7 +56,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
         priority: the new priority.
         headers: the new headers, as JSON text.
         due: when the message is due in the target queue; None: at once.
-        hops: the most queues that any message behind this row has gone through; used if the headers do not say.
+        hops: the largest number of queues that any message behind this row has gone through; used if the headers do not
+            contain it.
     """
 
     id: int | None
@@ -81,12 +82,12 @@ class Frame(Station):
 
     Each row of the result is a message. Its columns form the payload (or the column `payload` is the payload), except
     for these: `_queue` chooses the target if `to` names several queues, `_due` is the due time there, `_key`, `_group`,
-    `_priority` and `_headers` are those of the message, and text in `_error` is the reason why message `_id` failed;
-    the retry policy then decides.
+    `_priority` and `_headers` are the new message's, and text in `_error` is the reason why message `_id` failed; the
+    retry policy then decides.
 
-    By default the batch ends as a whole: one transaction marks all of its messages as done and pushes all rows of the
+    By default the batch ends as a unit: one transaction marks all of its messages as done and pushes all rows of the
     result as new messages. With `rowwise=True` each message moves on by itself, whatever happens to the rest of the
-    batch: the result must then contain each `_id` at most once, and a message whose id is missing from it is dropped.
+    batch: the result must then contain each `_id` at most once, and messages whose ids are missing from it are dropped.
 
     Args:
         name: see Station.
@@ -100,8 +101,8 @@ class Frame(Station):
         observe: aggregates of the result, by name, which Spark computes as it writes the rows: columns such as
             `functions.sum("total")`, or SQL text such as "sum(total)". Their values for each finished batch are logged,
             and are in `Tally.observed` and in telemetry.
-        timeout: how long Spark may work on a batch. Then its jobs are cancelled, and it has failed with `TimedOut`:
-            it is halved until the message that takes too long is alone. Default: no limit.
+        timeout: how long Spark may work on a batch. After that its jobs are cancelled and the batch fails with
+            `TimedOut`: it is halved until the message that takes too long is alone. Default: no limit.
         retry: see Station. A batch that fails is halved until the faulty message fails alone.
         payload: see Station.
         upgrades: see Station.
@@ -179,7 +180,7 @@ class Frame(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The only way on, or one way for each value that `_queue` may have."""
+        """The only way out, or one way for each value that `_queue` may have."""
         return {"": self.to} if isinstance(self.to, str) else dict(self.to)  # type: ignore[arg-type]  # as checked
 
     def node(self) -> Node:
@@ -216,7 +217,7 @@ class Frame(Station):
         Args:
             message: the message; its payload may be missing.
             row: what the result says about it.
-            payload: its new payload, or why there is none; None: it keeps its payload.
+            payload: its new payload, or the reason why it has none; None: it keeps its payload.
             max_hops: the most queues that a message may go through.
         """
         try:
@@ -244,9 +245,9 @@ class Frame(Station):
     def passed_on(
         self, header: MessageHeader, row: Row, to: str, payload: Encoded | None, max_hops: int
     ) -> Moved | None:
-        """Return the move of a message whose row asks for nothing unusual; None: call `row_settlement` instead.
+        """Return the move of a message, or None if its row asks for anything unusual: then call `row_settlement`.
 
-        If this returns a move, `row_settlement` would return the same; this is a fast path for thousands of rows.
+        If this returns a move, `row_settlement` would return the same one; this is a fast path for thousands of rows.
 
         Args:
             header: the message, without its payload.
@@ -296,7 +297,7 @@ _hops_of_many = lru_cache(maxsize=256)(_hops_counted)
 
 
 def changes(before: Mapping[str, Any], text: str | None) -> dict[str, Any] | None:
-    """Return the changes that turn the headers `before` into those of `text`; the count of moves is kept."""
+    """Return the changes that turn the headers `before` into the headers in `text`; the count of moves is kept."""
     if text is None and not before:
         return None  # the most common case
     after = decode_headers(text)

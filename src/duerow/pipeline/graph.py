@@ -39,10 +39,10 @@ _DOT: Final[Mapping[str, str]] = {
 }
 
 _INNER: Final[Mapping[str, str]] = {"join": SETS, "table": BATCHES}
-"""What ends the name of the second queue of a station, if it has one."""
+"""The suffix of the name of a station's second queue, by the kind of the station."""
 
 SENDS_TO_ALL: Final = frozenset({"fork"})
-"""The kinds of stations that make a message for each of their ways."""
+"""The kinds of stations that make one message for each of their ways."""
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,8 +58,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         note: anything else to show.
         elsewhere: the queue in another database to which messages go from here; empty: none.
         payload: the name of the type that a frame station declares for its payloads; empty: none.
-        columns: the columns of a frame station's payloads, as the last run on Spark has read them: the type of each by
-            its path; empty: the payload is text; None: not known.
+        columns: the columns of a frame station's payloads as the last run on Spark read them, as types by path; empty:
+            the payload is text; None: not known.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def sends_to_all(self) -> bool:
-        """Whether a message goes on along all of its ways, as after a fork, instead of along one of them."""
+        """Whether a message leaves along all of the station's ways, as in a fork, instead of along one of them."""
         return self.kind in SENDS_TO_ALL
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues that the station works on."""
+        """The queues that the station reads."""
         inner = _INNER.get(self.kind)
         return (self.name,) if inner is None else (self.name, f"{self.name}{inner}")
 
 
 class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pipeline without its functions, as some program declared it.
+    """A pipeline without its functions, as a program declared it.
 
     Attributes:
         name: its name.
@@ -104,7 +104,7 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def queues(self) -> list[str]:
-        """The queues that the stations work on."""
+        """The queues that the stations read."""
         return [queue for station in self.stations for queue in station.queues]
 
     def mermaid(self) -> str:
@@ -142,9 +142,9 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the graph as an SVG drawing, made by Graphviz's program `dot`.
 
         Raises:
-            ConfigurationError: that program is not installed, or it failed.
+            ConfigurationError: `dot` is not installed, or it failed.
         """
-        import shutil  # imported here because few callers draw
+        import shutil  # imported here because it is rarely needed
         import subprocess
 
         program = shutil.which("dot")
@@ -174,12 +174,12 @@ _decode = msgspec.json.Decoder(Graph).decode
 
 
 def graph_text(graph: Graph) -> str:
-    """Return a graph in the form in which it is stored."""
+    """Return the text as which a graph is stored."""
     return _encode(graph).decode()
 
 
 def read_graph(name: str, text: str) -> Graph:
-    """Return a graph that was stored; raise ConfigurationError if another version of duerow wrote it differently."""
+    """Return a stored graph; raise ConfigurationError if another version of duerow wrote it in a different form."""
     try:
         return _decode(text)
     except msgspec.DecodeError as error:
@@ -189,7 +189,7 @@ def read_graph(name: str, text: str) -> Graph:
 
 
 def removed(before: Graph, after: Graph) -> list[str]:
-    """Return the queues that stations used to work on and that now belong to no station and are no output."""
+    """Return the queues that stations used to read and that now are neither a station's queue nor an output."""
     known = {*after.queues, *after.outputs}
     return [queue for queue in before.queues if queue not in known]
 
@@ -201,7 +201,7 @@ def _names(graph: Graph) -> dict[str, str]:
 
 
 def _edges(graph: Graph) -> Sequence[tuple[str, str, str]]:
-    """Return the start, label and end of each way; a fork's ways are labelled with the names of their queues."""
+    """Return the start, label and end of each way; a fork's ways are labelled with the names of the queues."""
     return [
         (station.name, "" if label == target else label, target)
         for station in graph.stations
@@ -210,12 +210,12 @@ def _edges(graph: Graph) -> Sequence[tuple[str, str, str]]:
 
 
 def _crossings(graph: Graph, names: Mapping[str, str]) -> list[tuple[str, Node]]:
-    """Return a name for each queue in another database, with the station whose messages go there."""
+    """Return a drawing name for each queue in another database, with the station whose messages go there."""
     return [(f"{names[one.name]}x", one) for one in graph.stations if one.elsewhere]
 
 
 def _plain(text: str) -> str:
-    """Return text for a label in Mermaid."""
+    """Return text that is safe in a Mermaid label."""
     return text.replace('"', "#quot;").replace("\n", " ")
 
 

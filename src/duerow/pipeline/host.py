@@ -1,4 +1,4 @@
-"""What a pipeline needs from a database, blocking or awaited, to run on plain workers; this module imports neither."""
+"""What a pipeline needs from a database, blocking or async, to run on plain workers; this module imports neither."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class PipelineRun(Protocol):
     """Runs a pipeline in threads; `duerow.sync.stations.PipelineWorker`."""
 
     def run(self, until: Until = None, *, signals: bool | None = None) -> None:
-        """Run until nothing is left to do, or until it is stopped."""
+        """Run until nothing is left to do, or until `stop` is called."""
         ...
 
     def stop(self) -> None:
-        """Ask it to stop."""
+        """Ask the run to stop."""
         ...
 
 
@@ -25,11 +25,11 @@ class AwaitedPipelineRun(Protocol):
     """Runs a pipeline on an event loop; `duerow.aio.stations.PipelineWorker`."""
 
     async def run(self, until: Until = None, *, signals: bool | None = None) -> None:
-        """Run until nothing is left to do, or until it is stopped."""
+        """Run until nothing is left to do, or until `stop` is called."""
         ...
 
     def stop(self) -> None:
-        """Ask it to stop."""
+        """Ask the run to stop."""
         ...
 
 
@@ -42,7 +42,7 @@ class Host(Protocol):
 
 
 class AwaitedHost(Protocol):
-    """An awaited database; `duerow.aio.Database`."""
+    """An async database; `duerow.aio.Database`."""
 
     def pipeline_worker(self, pipeline: Any, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
         """Return an object that runs a pipeline on plain workers."""
@@ -50,16 +50,16 @@ class AwaitedHost(Protocol):
 
 
 class Queues(Protocol):
-    """Gives a station its queue: a database, blocking or awaited."""
+    """Gives a station its queue: a database, blocking or async."""
 
     @property
     def queue(self) -> Callable[..., Any]:
-        """Return the queue with a given name; see `duerow.Database.queue`."""
+        """Return the queue with this name; see `duerow.Database.queue`."""
         ...
 
 
 def check_face(pipeline: object, database: object, awaited: bool) -> None:
-    """Raise ConfigurationError unless the database is awaited or blocking, as `awaited` asks."""
+    """Raise ConfigurationError unless the database is of the required kind: async if `awaited`, else blocking."""
     face = type(database)
     declares = getattr(face, "declare_pipeline", None)
     if declares is not None and is_async(declares) == awaited:

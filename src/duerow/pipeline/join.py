@@ -1,8 +1,8 @@
-"""The station that makes one message of many: it gathers parts into sets, and merges each complete set.
+"""The station that makes one message from many: it gathers parts into sets, and merges each complete set.
 
 A join has two consumers. The consumer of its own queue adds each message to a set (`duerow.settlement.Gather`). The
-consumer of the sets' queue receives each set as one message: a set that is due before it is complete is closed with the
-parts that have come, and for a complete set the user's function makes one message from the parts.
+consumer of the sets' queue receives each set as one message. A set that is due before it is complete is closed with the
+parts that have arrived. For a complete set, the user's function makes one message from the parts.
 """
 
 from __future__ import annotations
@@ -42,33 +42,34 @@ _SHORTEST: Final = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Join(Station):
-    """Many messages in, one out: the function receives the list of all messages of a set, oldest id first.
+    """Many messages in, one message out: the function receives a list of all messages of a set, oldest id first.
 
-    Messages with the same correlation form a set. It is complete when it has `count` parts, when `complete` says so, or
-    when its first part has waited for `within`, with the parts that have arrived by then. A part ends as done when it
-    joins a set. For each complete set the function makes one new message, which has the headers, the group and the
+    Messages with the same correlation form a set. It is complete when it has `count` parts, when `complete` returns
+    true, or when its first part has waited for `within`; it then has the parts that have arrived so far. A part is done
+    when it joins a set. For each complete set the function makes one new message. It has the headers, the group and the
     priority that all parts agree on, and three more headers: `parent` (the ids of up to 100 parts), `parents` (their
-    number), and `set` (the id of the set's message). If the function fails, it is tried again with the same parts, as
-    the retry policy says.
+    number), and `set` (the id of the set's message). If the function fails, it is called again with the same parts,
+    according to the retry policy.
 
     Sets are messages in the queue "<name>/sets", where they can be inspected.
 
     Args:
         name: see Station.
         function: makes a payload from the list of messages, or returns `Drop`.
-        to: the queue to go to.
+        to: the queue to which the new message goes.
         by: what the messages of a set have in common: a field such as "payload.order", or a function of a message that
             returns text, a number or a boolean.
         count: how many parts complete a set.
         complete: a function that takes the list of parts and returns whether the set is complete; called for each new
-            part, in the transaction that adds it, so it should be quick. It must not change the parts, which it is
-            given again. Give at most one of `count` and `complete`; with neither, sets are complete by age alone.
+            part, in the transaction that adds it, so it should be quick. It must not change the parts, because it gets
+            them again. Give at most one of `count` and `complete`; with neither, sets are completed by age alone.
         within: how long after its first part a set is merged with the parts that have arrived, even with `count`;
             default: an hour.
-        limit: the most parts in a set; the next one is buried with that reason.
+        limit: the most parts in a set; any further part is buried with that reason.
         late: what happens to a part whose set is already complete: "new" begins another set, "drop" ends the part as
-            done, a queue's name moves it there. Default: it is buried with that reason.
-        remember: how long a complete set is remembered; a later part begins another set. Has no effect with "new".
+            done, and the name of a queue moves it there. By default it is buried with that reason.
+        remember: how long a complete set is remembered; after that, a part begins another set. Has no effect with
+            "new".
         null: whether the function may return None to mean JSON's null.
         retry: see Station.
         lease: see Station.
@@ -142,18 +143,18 @@ class Join(Station):
 
     @property
     def sets(self) -> str:
-        """The queue that holds the sets."""
+        """The name of the queue that holds the sets."""
         return f"{self.name}{SETS}"
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The way on, and the way of late parts if there is one."""
+        """The way of new messages, and the way of late parts if there is one."""
         late = {} if self.late in (None, "new", "drop") else {"late": str(self.late)}
         return {"": str(self.to), **late}
 
     @property
     def consumers(self) -> Sequence[Station]:
-        """The station that gathers the parts, and the one that merges the sets."""
+        """The consumer that gathers the parts, and the one that merges the sets."""
         merging = Merging(
             self.sets,
             self.function,
@@ -168,7 +169,7 @@ class Join(Station):
 
     @property
     def begins_at_most(self) -> Rate | None:
-        """No limit for parts: the rate counts sets."""
+        """No limit for parts: the rate applies to sets."""
         return None
 
     @property
@@ -236,7 +237,7 @@ class Join(Station):
 
 @dataclass(frozen=True)
 class Merging(Station):
-    """Handles the sets of a join, each as a message; it is not a station of its own."""
+    """Handles the sets of a join, each as a message; it is not a separate station."""
 
     _: KW_ONLY
     join: Join
@@ -246,7 +247,7 @@ class Merging(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The only way on."""
+        """The only way out."""
         return {"": str(self.join.to)}
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
@@ -254,7 +255,7 @@ class Merging(Station):
         parts = messages_of(message.payload, Payloads(self.join.name, self._declared, sealing))
         if parts is None:
             return Close(message.payload[CORRELATION], self.join.remembers)
-        if not parts:  # somebody removed them
+        if not parts:  # somebody removed the parts
             return DONE
         returned = self.function(parts)
         if isinstance(returned, Retry | Bury):
@@ -294,7 +295,7 @@ class Merging(Station):
 
 
 def _of_all(set_id: int, parts: Sequence[Message]) -> dict[str, Scalar]:
-    """Return the headers that all parts agree on, and those that name the parts and the message of their set."""
+    """Return the headers that all parts agree on, plus those that name the parts and the set's message."""
     first = parts[0].headers
     shared = {
         name: value
@@ -310,7 +311,7 @@ def _agreed(values: Sequence[Any]) -> Any:
 
 
 def _at(message: Message, path: Path) -> Any:
-    """Return what a path leads to in a message, also through fields of a declared type; None if nothing is there."""
+    """Return the value at a path in a message, fields of declared types included; None if there is none."""
     root, *names = path
     value = getattr(message, root)
     for name in names:
@@ -319,7 +320,7 @@ def _at(message: Message, path: Path) -> Any:
 
 
 def _as_text(value: Any) -> str | None:
-    """Return text that is different for different values: text as it is, unless it looks like another value."""
+    """Return different text for different values: text stays as it is, unless it looks like another value."""
     if isinstance(value, str) and value and not value[0].isdigit() and value[0] not in '-"' and value not in _WORDS:
         return value
     if value is None or (isinstance(value, float) and not isfinite(value)):

@@ -1,4 +1,4 @@
-"""A pipeline: stations joined by queues; a graph that is checked on creation. No I/O here."""
+"""A pipeline: stations connected by queues; a graph that is checked when it is created. No I/O here."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Stations joined by queues: checked on creation, the same on Spark and on plain workers.
+    """Stations connected by queues: checked when created, the same on Spark and on plain workers.
 
-    Every station that no other station sends to is an entry: push messages into the queue with its name. Running a
+    Every station to which no other station sends is an entry: push messages into the queue with its name. Running a
     pipeline stores it in the database, so that other programs can see it: `Database.pipelines()`.
 
     Args:
         name: its name.
-        stations: all of them, in any order. For each queue of another database that they send to, the pipeline adds a
-            station of its own, in whose queue messages wait for it.
+        stations: all of them, in any order. For each queue of another database to which they send, the pipeline adds a
+            station in whose queue the messages wait.
         outputs: queues that stations send to but no station reads.
-        max_hops: the most queues that a message may go through; beyond that it is buried with this reason.
+        max_hops: the most queues that a message may go through; a message that would exceed it is buried with that
+            reason.
 
     Raises:
         ConfigurationError: two stations, or a station and an output, share a name; a target is neither a station nor an
-            output; a station cannot be reached from an entry; a station cannot reach an end. The message names the
+            output; a station cannot be reached from an entry; a station cannot reach an end. The error names the
             culprit.
     """
 
@@ -70,17 +71,17 @@ class Pipeline:
 
     @property
     def consumers(self) -> list[Station]:
-        """Everything that works on a queue: the stations, and the sets of any joins."""
+        """Everything that reads a queue: the stations, and the second consumers of joins and table sinks."""
         return [consumer for station in self.stations for consumer in station.consumers]
 
     @property
     def crossings(self) -> list[Crossing]:
-        """The stations in whose queues messages wait for other databases."""
+        """The stations whose queues hold the messages that wait for other databases."""
         return [station for station in self.stations if isinstance(station, Crossing)]
 
     @property
     def entries(self) -> list[str]:
-        """The stations that no other station sends to."""
+        """The stations to which no other station sends."""
         fed = {target for station in self.stations for target in station.targets if target != station.name}
         return [name for name in self.queues if name not in fed]
 
@@ -93,12 +94,12 @@ class Pipeline:
 
     @property
     def graph(self) -> Graph:
-        """The pipeline as it is drawn and as it is stored in the database."""
+        """The pipeline in the form in which it is drawn and stored in the database."""
         nodes = tuple(station.node() for station in self.stations)
         return Graph(self.name, nodes, tuple(self.outputs), self.max_hops)
 
     def check_store(self, capabilities: Capabilities) -> None:
-        """Raise NotSupported if a station needs a transaction that the store does not have."""
+        """Raise NotSupported if a station needs a transaction that the store does not support."""
         needing = [
             station
             for station in self.stations
@@ -136,13 +137,13 @@ class Pipeline:
             database: what `duerow.connect` returned.
             until: "idle" returns when nothing is due in the stations' queues; "empty" returns when they hold no message
                 with a due time, so it waits for delayed messages, for sets that wait for parts, and for messages that
-                others have reserved. None: runs until SIGTERM or SIGINT; to stop it from the program, see `worker`.
+                others have reserved. None: run until SIGTERM or SIGINT; to stop it from the program, see `worker`.
             rehome: where the messages of removed stations go; see `Database.declare_pipeline`.
             signals: whether to handle those signals; see `Worker.run`.
 
         Raises:
-            ConfigurationError: a removed station still has messages under way; or the database is not a blocking one.
-            NotSupported: the store lacks what forks, splits and joins need; or there are frames, which need Spark.
+            ConfigurationError: a removed station still has unfinished messages; or the database is not a blocking one.
+            NotSupported: the store lacks what forks, splits and joins need; or a station needs Spark.
         """
         self.worker(database, rehome=rehome).run(until, signals=signals)
 
@@ -154,11 +155,11 @@ class Pipeline:
         rehome: Mapping[str, str] | None = None,
         signals: bool | None = None,
     ) -> None:
-        """As `run`, with the result of `duerow.aio.connect`; the stations' functions run in threads."""
+        """Like `run`, but takes the result of `duerow.aio.connect`; the stations' functions run in threads."""
         await self.aworker(database, rehome=rehome).run(until, signals=signals)
 
     def worker(self, database: Host, *, rehome: Mapping[str, str] | None = None) -> PipelineRun:
-        """Return an object that runs the pipeline on plain workers; it has the `run` and `stop` of a worker.
+        """Return an object that runs the pipeline on plain workers; it has a worker's `run` and `stop`.
 
         Args:
             database: what `duerow.connect` returned.
@@ -166,13 +167,13 @@ class Pipeline:
 
         Raises:
             ConfigurationError: the database is not a blocking one.
-            NotSupported: the store lacks what forks, splits and joins need; or there are frames, which need Spark.
+            NotSupported: the store lacks what forks, splits and joins need; or a station needs Spark.
         """
         check_face(self, database, awaited=False)
         return database.pipeline_worker(self, rehome)
 
     def aworker(self, database: AwaitedHost, *, rehome: Mapping[str, str] | None = None) -> AwaitedPipelineRun:
-        """As `worker`, with the result of `duerow.aio.connect`: its `run` is awaited."""
+        """Like `worker`, but takes the result of `duerow.aio.connect`, and its `run` is awaited."""
         check_face(self, database, awaited=True)
         return database.pipeline_worker(self, rehome)
 
@@ -206,7 +207,7 @@ def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
 
 
 def _elsewhere(stations: Iterable[Station]) -> Iterable[Elsewhere]:
-    """Return the queues of other databases that stations send to, each once."""
+    """Return the queues of other databases to which stations send, each once."""
     return by_name(there for station in stations for there in station.elsewhere.values() if there is not None).values()
 
 
@@ -245,7 +246,7 @@ def _check_targets(pipeline: Pipeline) -> None:
 
 
 def _check_reached(pipeline: Pipeline) -> None:
-    """Refuse what no message can reach: loops that no entry leads into, and outputs that no station sends to."""
+    """Refuse what no message can reach: loops without an entry, and outputs to which no station sends."""
     onwards = {station.name: set(station.targets) for station in pipeline.stations}
     reached = _reachable(pipeline.entries, onwards)
     if lost := [name for name in pipeline.queues if name not in reached]:
@@ -258,7 +259,7 @@ def _check_reached(pipeline: Pipeline) -> None:
 
 
 def _check_ways_out(pipeline: Pipeline) -> None:
-    """Refuse stations whose messages could only circulate for ever."""
+    """Refuse stations whose messages could only circulate forever."""
     ends = [station.name for station in pipeline.stations if not station.ways]
     back: dict[str, set[str]] = {}
     for station in pipeline.stations:
@@ -267,12 +268,13 @@ def _check_ways_out(pipeline: Pipeline) -> None:
     leaving = _reachable([*ends, *pipeline.outputs], back)
     if caught := [name for name in pipeline.queues if name not in leaving]:
         raise ConfigurationError(
-            f"{pipeline}: there is no way out of {', '.join(map(repr, caught))}; let one send to a Sink or an output"
+            f"{pipeline}: there is no way out of {', '.join(map(repr, caught))}; make one of them send to a Sink or an "
+            "output"
         )
 
 
 def _reachable(starts: Iterable[str], onwards: Mapping[str, set[str]]) -> set[str]:
-    """Return everything that can be reached from these names, including the names themselves."""
+    """Return everything that can be reached from these names, the names included."""
     reached: set[str] = set()
     coming = list(starts)
     while coming:

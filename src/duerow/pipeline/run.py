@@ -1,4 +1,4 @@
-"""What both ways of running a pipeline on plain workers share: what they refuse, and which stations have work."""
+"""What the blocking and async runs of a pipeline share: what they refuse, and which stations have work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.store import Capabilities
 from duerow.worker.prefetch import Interval
 
 LONGEST_SLEEP: Final = 1.0
-"""The most seconds between two looks at queues whose messages are all due later."""
+"""The most seconds between two checks of queues whose messages are all due later."""
 
 NOW: Final = timedelta(0)
 """A sleep of zero: the caller does not sleep, and relies on the store's answer."""
@@ -29,12 +29,12 @@ def check_run(pipeline: Pipeline, capabilities: Capabilities) -> None:
 
 
 def due_now(waits: Mapping[str, timedelta | None]) -> list[str]:
-    """Return the queues that have something due, given how long until the next message of each is due."""
+    """Return the queues that have something due, given the time until each queue's next message is due."""
     return [queue for queue, wait in waits.items() if wait is not None and wait <= NOW]
 
 
 def next_look(waits: Mapping[str, timedelta | None], until: str, interval: Interval) -> float | None:
-    """Return how many seconds to wait for what is due later; None if the run has finished.
+    """Return how many seconds to wait for messages that are due later; None if the run has finished.
 
     Args:
         waits: how long until the next message of each queue is due.

@@ -1,7 +1,7 @@
-"""The stations of a pipeline: each is a queue and a function, and decides what happens to each message.
+"""The stations of a pipeline: each has a queue and a function, and decides what happens to each message.
 
-No I/O here. `duerow.spark` runs a pipeline on Spark, `Pipeline.run` on plain workers; both call `Station.settlement`
-for every message.
+There is no I/O here. `duerow.spark` runs a pipeline on Spark, `Pipeline.run` on plain workers; both call
+`Station.settlement` for every message.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Dropped(Enum):
 
 
 Drop: Final = Dropped.DROP
-"""A function returns this to end the message here as done."""
+"""A function returns this to end the message as done, without output."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class Station(ABC):
         function: called with each `Message`; any exception is a failed attempt of that message alone. It may raise or
             return `Retry` and `Bury`.
         retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-        lease: how long a message is reserved. On Spark, a call of the function must not take longer, unless `timeout`
-            allows it.
+        lease: how long a message is reserved. On Spark, a call of the function must not take longer than that, unless
+            `timeout` is longer.
         timeout: how long a call of the function may take; then the attempt fails with `TimedOut`. Plain workers abandon
-            the call in its thread. On Spark, the function of a station with a timeout is called in a process of its
-            own, which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
+            the call in its thread. On Spark, the function of a station with a timeout is called in a separate process,
+            which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
         payload: the declared type of its messages' payloads, as in `Database.queue`. What the function returns needs no
             declaration: an object of such a type keeps that type.
         upgrades: functions that convert payloads of older types to that type, as in `Database.queue`.
@@ -94,15 +94,15 @@ class Station(ABC):
     history: timedelta | None = None
     remember_keys: timedelta | None = None
     iterates: ClassVar[bool] = False
-    """Whether the function's result is iterated over, so that it may be a generator."""
+    """Whether the function's result is iterated over, so the function may be a generator."""
     needs_spark: ClassVar[bool] = False
-    """Whether it runs only on Spark."""
+    """Whether the station runs only on Spark."""
     given: ClassVar[str] = "message"
     """What the function is called with."""
     policy: RetryPolicy = field(init=False, repr=False, compare=False)
-    """The retry policy that `retry` stands for."""
+    """The retry policy, with the default filled in."""
     elsewhere: Mapping[str, Elsewhere | None] = field(init=False, repr=False, compare=False)
-    """The queues of other databases among its targets, by the names of the queues in which messages wait for them."""
+    """The targets in other databases, by the names of the queues in which messages wait for them."""
 
     def __post_init__(self) -> None:
         check_name("a station", self.name)
@@ -135,11 +135,11 @@ class Station(ABC):
         return f"{type(self).__name__.lower()} {self.name!r}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out databases: what is pickled knows only that a message goes elsewhere, not where."""
+        """Leave out databases: a pickled station knows only that a message goes elsewhere, not where."""
         return {**self.__dict__, "elsewhere": dict.fromkeys(self.elsewhere)}
 
     def _named(self, targets: Mapping[str, object]) -> dict[str, Any]:
-        """Return the names of targets by their labels, and remember those that are in other databases."""
+        """Return the names of the targets by label, and remember the targets that are in other databases."""
         names, there = named(targets)
         object.__setattr__(self, "elsewhere", there)
         return names
@@ -156,17 +156,17 @@ class Station(ABC):
 
     @property
     def consumers(self) -> Sequence[Station]:
-        """Everything that works on a queue: the station itself, and for a join also its sets."""
+        """Everything that reads a queue for this station: itself, and for a join also the consumer of its sets."""
         return (self,)
 
     @property
     def begins_at_most(self) -> Rate | None:
-        """How many messages of the station's own queue may be started, and in which span."""
+        """How many messages of the station's own queue may be started in which span."""
         return self.rate
 
     @property
     def call_timeout(self) -> timedelta | None:
-        """How long the call for a message of the station's own queue may take; None: no limit of its own."""
+        """How long a call for a message of the station's own queue may take; None: no limit."""
         return self.timeout
 
     def queue(self, database: Queues) -> Any:
@@ -175,7 +175,7 @@ class Station(ABC):
 
     @property
     def declared(self) -> dict[str, Any]:
-        """What the station declares for its queue, as arguments of `Database.queue`."""
+        """The station's settings for its queue, as arguments of `Database.queue`."""
         return {
             "lease": self.lease,
             "retry": self.policy,
@@ -210,11 +210,11 @@ class Station(ABC):
         return self.concluded(message, outcome, max_hops)
 
     def concluded(self, message: Message, outcome: object, max_hops: int) -> Settlement:
-        """Return how a turn with this outcome ends, by the station's retry policy and within `max_hops`."""
+        """Return how a turn with this outcome ends, given the station's retry policy and `max_hops`."""
         outcome = self._within_hops(message, outcome, max_hops)
         try:
             return decide(message, outcome, self.policy)
-        except Exception:  # a policy is user code
+        except Exception:  # the policy may be user code
             return decide(message, outcome, DEFAULT)
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
@@ -227,7 +227,7 @@ class Station(ABC):
         return self._end(message, returned)
 
     def _mistake(self, returned: Any) -> str | None:
-        """Return a description of the result if it can only be a mistake."""
+        """Return a description of the result if it can only be a mistake; otherwise None."""
         return None if self.iterates and isinstance(returned, GeneratorType) else mistake(returned)
 
     @abstractmethod
@@ -241,7 +241,7 @@ class Station(ABC):
         if type(outcome) is Gather and type(outcome.late) is Move:
             return replace(outcome, late=self._within_hops(message, outcome.late, max_hops))
         if type(outcome) is Commit and outcome.then:
-            moved = (outcome.then[0].headers or {}).get(HOPS, 0)  # all outputs have gone as far
+            moved = (outcome.then[0].headers or {}).get(HOPS, 0)  # all outputs have the same count
             if isinstance(moved, int) and moved > max_hops:
                 return self._too_far(message, str(outcome.then[0].queue), moved - 1, max_hops)
         return outcome
@@ -257,7 +257,7 @@ class Station(ABC):
         return Move(to, self._encoded(message, payload), headers=self._crossing(to) or None)
 
     def _crossing(self, to: str) -> dict[str, Scalar]:
-        """Return the header that a message for another database gets; no header for others."""
+        """Return the header that a message for another database gets; empty for other messages."""
         return {CROSSING: uuid4().hex} if to in self.elsewhere else {}
 
     def _output(self, message: Message, to: str, payload: Any) -> Draft:
@@ -285,7 +285,8 @@ class OneWay(Station):
     """A station with a single target.
 
     Attributes:
-        to: the queue that its output goes to; if that is in another database, where messages wait for it.
+        to: the queue to which its output goes; for a queue of another database, the queue in which messages wait for
+            it.
     """
 
     to: Target
@@ -308,9 +309,9 @@ class Relay(OneWay):
     Args:
         name: see Station.
         function: see Station.
-        to: the queue to go to.
-        null: whether the function may return None to mean JSON's null; otherwise that is a failed attempt, since a
-            function without `return` returns None, too.
+        to: the queue to which the message goes.
+        null: whether the function may return None to mean JSON's null; otherwise None is a failed attempt, because a
+            function without `return` returns it too.
         retry: see Station.
         lease: see Station.
         timeout: see Station.
@@ -382,13 +383,13 @@ class Switch(Station):
 class Fork(Station):
     """One message in, a new message out to each of one or more queues: the function returns `{queue: payload}`.
 
-    One transaction ends the message as done and pushes its outputs. They have new ids, no key, the header `parent` with
-    the id of the message, and all of its other headers, its group and its priority.
+    One transaction ends the message as done and pushes its outputs. The outputs have new ids, no key, the header
+    `parent` with the id of the message, and the message's other headers, its group and its priority.
 
     Args:
         name: see Station.
         function: see Station.
-        to: the queues that the function may name; one of another database by the name of the queue in which messages
+        to: the queues that the function may name. It names a queue of another database by the queue in which messages
             wait for it.
         retry: see Station.
         lease: see Station.
@@ -434,14 +435,14 @@ class Split(OneWay):
     """One message in, any number of new messages out to one queue; returning none is the same as `Drop`.
 
     The function returns an iterable of payloads, or of `Draft`s with their own key, due time, group or priority. One
-    transaction ends the message as done and pushes its outputs. They have new ids, the header `parent` with the id of
-    the message, all of its other headers, and no key unless their draft gives one. If a live message of the queue
-    already has that key, it stays as it is, as with any push.
+    transaction ends the message as done and pushes its outputs. The outputs have new ids, the header `parent` with the
+    id of the message, the message's other headers, and no key unless their draft gives one. If a live message of the
+    queue already has that key, it stays as it is, as with any push.
 
     Args:
         name: see Station.
         function: see Station.
-        to: the queue to go to.
+        to: the queue to which the outputs go.
         retry: see Station.
         lease: see Station.
         timeout: see Station.
@@ -491,7 +492,7 @@ def _offspring(message: Message) -> dict[str, Scalar]:
 
 
 def check_name(what: str, name: object) -> None:
-    """Raise ConfigurationError, which names `what`, unless this is a valid queue name."""
+    """Raise a ConfigurationError that names `what` unless this is a valid queue name."""
     try:
         check_queue_name(name)
     except InvalidMessage as error:

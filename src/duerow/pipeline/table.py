@@ -1,8 +1,9 @@
-"""The stations between queues and tables: `TableSink` ends messages in a table, `TableSource` reads rows of one.
+"""The stations between queues and tables: `TableSink` writes messages to a table, `TableSource` reads them from one.
 
-No I/O and no Spark here: `duerow.spark.tables` does the work. Both rest on one idea: the queue's own transaction
-decides. A batch for a table is published as a message together with the ends of its turns, and is delivered under its
-name until the table has it. A position in a source is a message, too: one transaction pushes the rows and moves it on.
+There is no I/O and no Spark here: `duerow.spark.tables` does the work. Both stations rest on one idea: the queue's own
+transaction decides. The transaction that ends the turns of a batch also pushes the batch for the table as a message,
+and the batch is delivered under its name until the table has it. The position in a source is a message too: the
+transaction that pushes rows also advances the position.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from duerow.retry import exponential
 from duerow.settlement import Settlement
 
 PARKED: Final = "/position"
-"""What the name of the queue ends with where the position of a table source waits for the next run."""
+"""The suffix of the name of the queue in which the position of a table source waits for the next run."""
 
 ROWS: Final = 1_000
 """The most rows that a source reads and pushes at once."""
@@ -35,7 +36,7 @@ EVER: Final = timedelta(days=36_500)
 """How long a source remembers which files it has read."""
 
 SLOWEST: Final = timedelta(minutes=5)
-"""The longest delay between two attempts to deliver a batch."""
+"""The longest delay between attempts to deliver a batch."""
 
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "parquet": ("path",),
@@ -56,39 +57,39 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def unchanged(frame: Any) -> Any:
-    """Return a frame as it is: the function of a table station that names none."""
+    """Return a frame unchanged: the default function of a table station."""
     return frame
 
 
 @dataclass(frozen=True)
 class TableSink(Frame):
-    """The end of a route in a table: each batch of messages becomes rows of it, each exactly once. It runs on Spark.
+    """The end of a route in a table: each batch of messages becomes rows of the table, exactly once. It runs on Spark.
 
-    The columns of the batch's data frame are those of the table. They come from the declared type or `schema`, as for
-    `Frame`, and `function` may change them, or aggregate the batch. Text in a column `_error` is the reason why message
-    `_id` failed; columns called `_id`, `_key` and so on do not reach the table.
+    The table has the columns of the batch's data frame. They come from the declared type or `schema`, as for `Frame`;
+    `function` may change them, or aggregate the batch. Text in a column `_error` is the reason why message `_id`
+    failed; columns such as `_id` and `_key` are not written to the table.
 
-    One transaction of the queues ends the turns of a batch, and pushes a message that holds or names its rows to the
-    queue "<name>/batches". From there they are delivered under a name that the table records, and are tried again until
-    it has them.
+    One transaction ends the turns of a batch and pushes a message that holds or names its rows to the queue
+    "<name>/batches". From there the rows are delivered under a name that the table records, and delivery is retried
+    until the table has them.
 
     Args:
         name: see Station.
         function: changes the data frame of a batch before it is written; default: nothing is changed.
-        format: "parquet", "delta", "iceberg" or "jdbc", a table of any database that SQLAlchemy reaches.
+        format: "parquet", "delta", "iceberg" or "jdbc" (a table of any database that SQLAlchemy can reach).
         path: the folder of the table, for "parquet" and "delta": a path that all executors share, or a URL that PyArrow
-            opens, such as "s3://bucket/sales".
+            can open, such as "s3://bucket/sales".
         url: the database of the table, for "jdbc".
-        table: the table, for "jdbc" and "iceberg"; with its schema or namespace if it has one.
-        options: for "delta" how to reach the storage, for "iceberg" the catalog, as those packages name it.
+        table: the table, for "jdbc" and "iceberg", with its schema or namespace if it has one.
+        options: for "delta", how to reach the storage; for "iceberg", the catalog; in the terms of those packages.
         compact: for "parquet", after how many batches small files are merged into larger ones; default: never.
         partition_by: for files, the columns whose values divide the table into folders, the outermost first. They hold
-            text, integers, booleans or dates. An Iceberg table must be divided by them already.
+            text, integers, booleans or dates. An Iceberg table must already be partitioned by them.
         schema: see Frame.
         batch: see Frame.
         lease: see Frame.
         timeout: see Frame.
-        retry: see Frame. It does not limit the delivery of a batch, which is tried until the table has it.
+        retry: see Frame. It does not limit the delivery of a batch, which is retried until the table has it.
         payload: see Station.
         upgrades: see Station.
         rate: see Station.
@@ -96,7 +97,8 @@ class TableSink(Frame):
         remember_keys: see Station.
 
     Raises:
-        ConfigurationError: as for Frame; or the format is unknown, or lacks what it needs or has what it cannot use.
+        ConfigurationError: as for Frame; or the format is unknown, an argument that it needs is missing, or an argument
+            does not apply to it.
     """
 
     function: StationFunction = unchanged
@@ -131,17 +133,17 @@ class TableSink(Frame):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """No way leads on."""
+        """Empty: the route ends here."""
         return {}
 
     @property
     def batches(self) -> str:
-        """The queue of the batches that the table does not have yet."""
+        """The queue of the batches that the table does not yet have."""
         return f"{self.name}{BATCHES}"
 
     @property
     def consumers(self) -> Sequence[Station]:
-        """The station that makes batches of messages, and the one that brings them into the table."""
+        """The consumer that makes batches of messages, and the one that writes them to the table."""
         return (
             self,
             Delivery(self.batches, unchanged, retry=exponential(maximum=SLOWEST), lease=self.lease, sink=self),
@@ -156,7 +158,7 @@ class TableSink(Frame):
 
 @dataclass(frozen=True)
 class Delivery(Station):
-    """Brings batches into the table of a sink, each as a message; it is not a station of its own."""
+    """Writes batches, each of which is a message, to the table of a sink; it is not a separate station."""
 
     _: KW_ONLY
     sink: TableSink
@@ -166,11 +168,11 @@ class Delivery(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """No way leads on."""
+        """Empty: the route ends here."""
         return {}
 
     def without_function(self) -> TableSink:
-        """Return the sink without its function, which is not called for a delivery."""
+        """Return the sink without its function, which a delivery does not call."""
         return replace(self.sink, function=unchanged)
 
     def _end(self, message: Message, returned: Any) -> Settlement:
@@ -181,31 +183,34 @@ class Delivery(Station):
 class TableSource(OneWay):
     """The start of a route in files or a table: each row becomes a message, exactly once. It runs on Spark.
 
-    Files are read once each, whenever they appear in the folder. A table is read by a column whose values only grow.
-    The station's own queue holds what is left to be read, as messages: a file with the number of rows that are done, or
-    the last value of the column. One transaction pushes the messages of some rows and moves that position on.
+    Each file is read once, whenever it appears in the folder. A table is read by a column whose values only grow. The
+    station's own queue holds what remains to be read, as messages: a file with the number of rows already pushed, or
+    the last value of the column. One transaction pushes the messages of some rows and advances that position.
 
     Args:
         name: the name of the station and of that queue.
-        to: the queue that the rows go to; the payload of a message is an object with the row's columns.
+        to: the queue to which the rows go; the payload of a message is an object with the row's columns.
         format: "parquet", "csv" or "json" (a JSON object on each line) for files; "jdbc" for a table of any database
-            that SQLAlchemy reaches.
-        path: the folder of the files, or a URL that PyArrow opens; with all folders in it. Files and folders whose name
-            begins with "." or "_" are left out.
+            that SQLAlchemy can reach.
+        path: the folder of the files, or a URL that PyArrow can open; all folders in it are included. Files and folders
+            whose names begin with "." or "_" are skipped.
         url: the database of the table.
         table: the table, with its schema if it has one.
-        column: the column by which a table is read: unique, never null, and higher in each row that is committed later.
+        column: the column by which a table is read; its values must be unique, never null, and higher in each row that
+            is committed later.
         key: the column that holds the key of a row's message; default: messages have no key.
-        every: how often a run looks for more; default: once, when it begins.
+        every: how often a run looks for new rows; default: once, when it begins.
         rows: the most rows that are read and pushed at once.
-        retry: see Station; it applies to reading. What is given up stays as a dead message, and goes on when requeued.
+        retry: see Station; it applies to reading. A position that is given up stays as a dead message, and reading
+            continues when it is requeued.
         lease: see Station.
         timeout: see Station.
         rate: see Station; it counts portions of at most `rows` rows.
         history: see Station.
 
     Raises:
-        ConfigurationError: as for Station; or the format is unknown, or lacks what it needs or has what it cannot use.
+        ConfigurationError: as for Station; or the format is unknown, an argument that it needs is missing, or an
+            argument does not apply to it.
     """
 
     needs_spark: ClassVar[bool] = True
@@ -300,6 +305,6 @@ def absolute(path: str | Path | None) -> str | None:
 
 
 def as_delivered(delivery: Delivery) -> dict[str, Any]:
-    """Return the arguments of a delivery, for a subclass that carries it out."""
+    """Return the arguments of a delivery, for a subclass that carries out the delivery."""
     given = {one.name: getattr(delivery, one.name) for one in fields(delivery) if one.init}
     return {**given, "sink": delivery.without_function()}

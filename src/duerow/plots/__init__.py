@@ -31,11 +31,11 @@ def write(
     Args:
         path: the file; its folder is created.
         title: the title of the page.
-        about: what it shows, in a sentence or two.
-        tiles: numbers above the plots, each as its label, the number, and "good", "warn", "bad" or "".
+        about: what the page shows, in a sentence or two.
+        tiles: numbers above the plots, each as a label, a number, and "good", "warn", "bad" or "".
         charts: the plots.
         foot: text below the plots.
-        more: further HTML, above the foot.
+        more: further HTML, placed above the foot.
 
     Raises:
         OSError: the file cannot be written.
@@ -53,7 +53,7 @@ def write(
         foot=escape(foot),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Whoever looks meanwhile sees the old page or the new one, never half of one.
+    # A reader sees either the old page or the new one, never half of one.
     unfinished = path.with_name(f"{path.name}.part")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
@@ -73,5 +73,5 @@ def _card(place: int, chart: Chart) -> str:
 
 
 def _json(chart: Chart) -> str:
-    # "</script>" inside a text would end the element that it is in.
+    # "</script>" in a text would end the surrounding element.
     return str(chart.figure.to_json()).replace("</", "<\\/")

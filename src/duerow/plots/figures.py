@@ -22,7 +22,7 @@ DARK: Final = {
     SAND: "#566475",
     PALE: "#202a35",
 }
-"""The dark counterparts of colours that are chosen for a white page; all others suit both."""
+"""The dark counterparts of colours that were chosen for a white page; all other colours suit both."""
 
 FONT: Final = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -32,11 +32,11 @@ class Chart:
     """A chart on the page.
 
     Attributes:
-        title: what it is about.
+        title: its title.
         says: what it shows, in a sentence.
-        figure: the chart.
+        figure: the chart itself.
         height: in pixels; `narrow_height` on narrow pages.
-        wide: whether it takes the whole width of the page.
+        wide: whether it takes up the whole width of the page.
     """
 
     title: str
@@ -70,7 +70,7 @@ def pale(colour: str) -> str:
 
 
 def time_axis(moments: Iterable[datetime], step: timedelta) -> dict[str, Any]:
-    """Return a time axis whose points each stand for the step that begins there.
+    """Return a time axis on which each point stands for the step that begins there.
 
     Its ticks are at least a step apart, and their labels are no more precise than the step.
     """

@@ -1,7 +1,7 @@
 """The logic of queues that needs no database: edits, redrives, statistics, schedules, history.
 
-`from duerow.queue import Stats` finds what methods of a queue return. The names are imported when they are first asked
-for, since other modules of this package need none of them.
+`from duerow.queue import Stats` imports a type that methods of a queue return. The names are imported when they are
+first used, since other modules of this package need none of them.
 """
 
 from importlib import import_module
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["Changed", "Event", "Reason", "Redriven", "Stats"]
 
 _HOME_OF = {"Changed": "edits", "Event": "history", "Reason": "stats", "Redriven": "redrive", "Stats": "stats"}
-"""Where the names are: what type checkers read above; a test compares the two."""
+"""The module of each name. Type checkers read the imports above instead; a test compares the two."""
 
-if not TYPE_CHECKING:  # else any name would be there
+if not TYPE_CHECKING:  # otherwise every name would seem to exist
 
     def __getattr__(name: str) -> Any:
-        """Import what has this name."""
+        """Import the object with this name."""
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         return found
 
     def __dir__() -> list[str]:
-        """Name what is there, imported or not."""
+        """Return all names, imported or not."""
         return sorted({*globals(), *__all__})

@@ -1,7 +1,7 @@
-"""The audit: who did what to which messages, when and from where, as entries of a queue with a history.
+"""The audit log: who did what to which messages, when and from where, as entries of a queue with a history.
 
-An entry is a message that is pushed and popped at once. So it needs no table of its own, is searched with conditions,
-kept for as long as is said, and pruned like every other history.
+An entry is a message that is pushed and immediately popped. So the log needs no table of its own, is searched with
+conditions, is kept for a chosen time, and is pruned like every other history.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import msgspec
 from duerow.queue.history import Event
 
 RESERVED: Final = "duerow."
-"""The prefix of the names of queues that duerow keeps for itself."""
+"""The prefix of the names of duerow's own queues."""
 
 AUDIT: Final = "duerow.audit"
-"""The queue in whose history the entries are."""
+"""The queue whose history contains the entries."""
 
 KEEP_AUDIT: Final = timedelta(days=90)
-"""How long entries are kept unless something else is said."""
+"""How long entries are kept by default."""
 
 AT_ONCE: Final = 100
-"""How many entries are popped at once: with them those of a process that ended before it could."""
+"""How many entries are popped at once, including those of a process that ended before it could pop them."""
 
 LONGEST_TEXT: Final = 2_000
 """How many characters of a text an entry keeps."""
@@ -33,7 +33,7 @@ MOST_VALUES: Final = 1_000
 """How many values of a list an entry keeps."""
 
 DEEPEST: Final = 8
-"""How deep the details of an entry are kept."""
+"""How deep the details of an entry are nested; deeper parts become text."""
 
 
 _LARGEST: Final = 1 << 63
@@ -44,13 +44,13 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
     Attributes:
         id: its id.
-        at: when.
+        at: when it was made.
         by: the user or account; empty: nobody had to log in.
-        means: how that is known: "session", "token", "proxy", "host", "local", or "cli".
+        means: how the user is known: "session", "token", "proxy", "host", "local", or "cli".
         address: where the request came from, or the machine of a command.
         action: what was asked for, such as "edit".
-        queue: of which queue; None: of none.
-        details: the messages, the condition, what they were given, and how many there were.
+        queue: the queue that was changed; None: no queue.
+        details: the messages, the condition, the new values, and the number of messages.
     """
 
     id: int
@@ -64,7 +64,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 def is_reserved(queue: str) -> bool:
-    """Return whether duerow keeps a queue of this name for itself."""
+    """Return whether a queue with this name is duerow's own."""
     return queue.startswith(RESERVED)
 
 
@@ -77,7 +77,7 @@ def written(
 
 
 def audit_entry(event: Event[Any]) -> AuditEntry:
-    """Return an entry from the turn as which it is kept."""
+    """Return the entry that a turn contains."""
     said = event.payload if isinstance(event.payload, dict) else {}
     by, means, address, action = (str(said.get(name) or "") for name in ("by", "means", "address", "action"))
     details = said.get("details") or {}
@@ -85,7 +85,7 @@ def audit_entry(event: Event[Any]) -> AuditEntry:
 
 
 def _kept(value: Any, depth: int = 0) -> Any:
-    """Return a detail as a payload can have it: of long texts and lists the beginning."""
+    """Return a detail in a form that a payload can contain, with only the beginning of long texts and lists."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):

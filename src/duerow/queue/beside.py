@@ -1,8 +1,8 @@
-"""The queues that duerow keeps beside those of an application, for messages of its own.
+"""The queues that duerow keeps for its own messages, next to those of an application.
 
 Their names end with a suffix: results of the tasks in `mail` are in `mail/results`. Each message there is due when it
-may be deleted, and bears a mark, which is its kind. The name alone says nothing, since an application may have a queue
-that is called so: what bears no mark is the application's.
+may be deleted, and has a mark, which is its kind. The name alone proves nothing, since an application may have a queue
+with that name: a message without a mark belongs to the application.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ STACK: Final = "/stack"
 """The suffix of the queue that holds the questions about another queue's messages, and the answers."""
 
 WINDOWS: Final = "/windows"
-"""The suffix of the queue that notes which keys were pushed lately to another queue."""
+"""The suffix of the queue that records which keys were recently pushed to another queue."""
 
 KINDS: Final[Mapping[str, str]] = {suffix: OWN + suffix[1:] for suffix in (PROGRESS, RESULTS, STACK, WINDOWS)}
 """The kinds of the messages in these queues, by the suffix."""
 
 
 def own_key(id: int) -> str:
-    """Return the key of a message of duerow's own that is about another message.
+    """Return the key of duerow's own message about another message.
 
-    An application that numbers its own messages in a queue of this name does not have it.
+    It does not clash with the keys of an application that numbers its messages in a queue of this name.
     """
     return f"{OWN}{id}"
 
@@ -43,13 +43,13 @@ def kind_beside(queue: str) -> str | None:
 
 
 def marks(queue: str) -> tuple[str, ...]:
-    """Return the kinds by which duerow's own messages in a queue are known, in clear text and encrypted."""
+    """Return the kinds that mark duerow's own messages in a queue, in clear text and encrypted."""
     kind = kind_beside(queue)
     return () if kind is None else (kind, kind + SEALED)
 
 
 def marked(queue: str, payload: Any) -> Encoded:
-    """Return the payload of a message of duerow's own in a queue, marked if the queue is beside another.
+    """Return the payload of one of duerow's own messages, marked if its queue is next to another one.
 
     Raises:
         CodecError: JSON cannot carry it.
@@ -60,5 +60,5 @@ def marked(queue: str, payload: Any) -> Encoded:
 
 
 def is_own(kind: object) -> bool:
-    """Return whether a kind is that of a message of duerow's own; that of a damaged row may be anything."""
+    """Return whether a kind marks one of duerow's own messages; the kind in a damaged row may be anything."""
     return str(kind).startswith(OWN)

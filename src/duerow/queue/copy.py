@@ -1,8 +1,8 @@
 """Copy a queue from one database to another: the request, the messages under way, and the report.
 
 A move first stops each message in the source and gives it two headers: the unique name under which it arrives in the
-other database, and its due time. Until it has left, it is not handed out, and any later call, however late, can tell
-from the headers what is left to do.
+other database, and its due time. Until the message has left, it is not handed out, and any later call, no matter how
+much later, can tell from the headers what is left to do.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ COPYING: Final = "copying"
 """The header of a message that is under way to another database: the name under which it arrives there."""
 
 COPYING_DUE: Final = "copying-due"
-"""The header beside it that holds the due time; absent if the message was stopped or dead."""
+"""The header that goes with it and holds the due time; absent if the message was stopped or dead."""
 
 BATCH: Final = 200
-"""How many messages are copied in one transaction; each payload may have 1 MiB."""
+"""How many messages are copied in one transaction; a payload can be up to 1 MiB."""
 
 TURNS: Final = 200
 """How many turns are read at a time."""
@@ -55,8 +55,8 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
         turns_before: how many turns had arrived in earlier calls.
         leased: how many messages were leased: a copy includes them, due when the lease ends; a move leaves them behind.
         taken: the ids, in the source, of messages left behind because a live message of the target has their key.
-        behind: how many were left because they wait in a group behind a message that was left.
-        changed: how many were left because somebody changed them at that moment.
+        behind: how many were left behind because they wait in a group behind such a message.
+        changed: how many were left behind because somebody changed them at that moment.
         moved: whether it was a move.
     """
 
@@ -85,7 +85,7 @@ Either = TypeVar("Either", Record, HistoryRow)
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A source and a target queue; for a dead-letter queue also whose letters to copy, and that queue's new name."""
+    """A source and a target queue; for a dead-letter queue also the queue whose letters to copy, and its new name."""
 
     queue: str
     to: str
@@ -93,18 +93,18 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def renames(self) -> bool:
-        """Whether messages on this route end up belonging to a queue with another name."""
+        """Whether messages on this route end up in a queue with another name."""
         return self.queue != self.to or (self.letters_of is not None and self.letters_of[0] != self.letters_of[1])
 
     def which(self, subject: Subject, more: str | None = None) -> Condition | None:
-        """Return the condition for the messages, or the turns, that take this route."""
+        """Return the condition that selects the messages, or turns, on this route."""
         parts = [] if more is None else [more]
         if self.letters_of is not None:
             parts.append(f"headers.\"{FROM}\" = '{self.letters_of[0]}'")
         return as_condition(" and ".join(parts), subject) if parts else None
 
     def headers(self, headers: str | None) -> str | None:
-        """Return headers as they are in the target."""
+        """Return headers in the form that they have in the target."""
         if self.letters_of is None or self.letters_of[0] == self.letters_of[1]:
             return headers
         return codec.encode_headers({**codec.decode_headers(headers), FROM: self.letters_of[1]}, limited=False)
@@ -112,7 +112,7 @@ class Route(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True)
 class Asked:
-    """A request to copy, checked.
+    """A checked request to copy.
 
     Attributes:
         routes: the queue's route, and that of its dead-letter queue if that is copied too.
@@ -120,9 +120,9 @@ class Asked:
         history: how long the target keeps turns, by its queue; no entry for a queue whose turns are left out.
         definitions: the definitions that queues of the target take over from the source.
         name: the name of the copy.
-        payloads: encrypts payloads again if their message gets another queue.
+        payloads: encrypts payloads again if their message goes to a queue with another name.
         paused: the source queues that hand nothing out, so that groups can leave in order.
-        begun: the names under which the target records that copies have begun, as far as they were looked up.
+        begun: the names under which the target records that copies have begun, as far as they have been looked up.
     """
 
     routes: list[Route]
@@ -139,11 +139,11 @@ class Asked:
         return _hashed("begin", self.move, self.name, place, route.queue, route.to)
 
     def name_of(self, record: Record) -> str:
-        """Return the name under which a copy of a message arrives; the same whenever the message is copied again."""
+        """Return the name under which a copy of a message arrives; it is the same each time the message is copied."""
         return _hashed("copy", self.name, record.queue, record.id, record.created_at)
 
     def arrival(self, record: Record, route: Route) -> Arrival:
-        """Return a message as it arrives, without the headers of a message under way."""
+        """Return a message as it arrives, without the headers that it had on the way."""
         name, due = under_way(record), record.due_at
         headers = record.headers
         if name is not None:
@@ -158,7 +158,7 @@ class Asked:
         return Arrival(name, self._belonging(past, there))
 
     def _belonging(self, before: Stored, after: Either) -> Either:
-        """Return the arriving message or turn; an encrypted payload is encrypted again if it now belongs elsewhere."""
+        """Return the arriving message or turn; an encrypted payload is encrypted again if it changes queues."""
         sealed = sealed_of(before)
         if sealed is None:
             return after
@@ -169,7 +169,7 @@ class Asked:
 
 @dataclass
 class CopyCount:
-    """The report in progress; each pass counts afresh what is left."""
+    """The report in progress; each pass recounts what is left."""
 
     moved: bool
     messages: int = 0
@@ -185,7 +185,7 @@ class CopyCount:
     known: set[int] = field(default_factory=set)
 
     def arrived(self, record: Record, route: Route) -> None:
-        """Count a message that this call brought; a later pass may report it as having arrived before."""
+        """Count a message that this call copied; a later pass may report it as having arrived earlier."""
         if route.letters_of is None:
             self.messages += 1
             self.dead += record.status == "dead"
@@ -194,7 +194,7 @@ class CopyCount:
         self.known.add(record.id)
 
     def came_before(self, record: Record) -> None:
-        """Count a message that had already arrived, unless this call brought it."""
+        """Count a message that had already arrived, unless this call copied it."""
         self.before += record.id not in self.known
         self.known.add(record.id)
 
@@ -252,7 +252,7 @@ def check_asked(
 
 
 def routes_of(queue: str, to: str, definition: Definition | None) -> list[Route]:
-    """Return the route of a queue, and that of its dead letters if its definition names their queue."""
+    """Return the route of a queue, and the route of its dead letters if its definition names a dead-letter queue."""
     letters = None if definition is None else definition.dead_letter
     return [Route(queue, to), *([] if letters is None else [Route(letters, letters, (queue, to))])]
 
@@ -262,7 +262,7 @@ def check_target(target: Capabilities) -> None:
     if not target.receives:
         raise NotSupported(
             "the target cannot receive messages from another database: its store lacks transactions over several "
-            "messages, or cannot receive; copy into another database, such as SQLite"
+            "messages, or cannot receive messages; copy into another database, such as SQLite"
         )
 
 
@@ -286,17 +286,17 @@ def check_settings(route: Route, ours: Definition | None, theirs: Definition | N
         said = "; ".join(f"{one.name}: target {one.stored}, source {one.declared}" for one in found)
         raise ConfigurationError(
             f"queue {route.to!r} of the target and queue {route.queue!r} of the source have different settings "
-            f"({said}); declare them alike, or pass ",
+            f"({said}); declare them in the same way, or pass ",
             Argument("keep_settings", True),
             " to keep those of the target",
         )
 
 
 def leaves_for_another(route: Route) -> ConfigurationError:
-    """Return the error for messages under way that the target knows nothing about."""
+    """Return the error for messages under way that the target has no record of."""
     return ConfigurationError(
         f"messages of queue {route.queue!r} are under way to another database and may be there already: a move was "
-        "interrupted; call that one again, within 30 days, before the queue is moved to this database"
+        "interrupted; repeat that call, within 30 days, before moving the queue to this database"
     )
 
 
@@ -318,12 +318,12 @@ def under_way(what: Record) -> str | None:
 
 
 def new_name(beginning: str) -> str:
-    """Return a unique name for a message that leaves, from which its move can be told."""
+    """Return a unique name for a leaving message, which identifies its move."""
     return beginning.replace("copy/", "move/") + uuid4().hex
 
 
 def beginning_of(record: Record) -> str:
-    """Return the name under which the target of a message under way records that its move has begun."""
+    """Return the name under which the target of a message under way records that the move has begun."""
     return "copy/" + (under_way(record) or "").removeprefix("move/").rpartition("/")[0] + "/"
 
 
@@ -338,7 +338,7 @@ def set_out(record: Record, name: str) -> Change:
 
 
 def give_back(record: Record) -> Change:
-    """Return the change that restores a message that is not to move after all."""
+    """Return the change that restores a message that will not move after all."""
     headers, due = restored(record)
     return Change(record, headers=headers) if due is None else Change(record, headers=headers, due=due)
 
@@ -352,13 +352,13 @@ def restored(record: Record) -> tuple[str | None, datetime | None]:
 
 
 def gone(record: Record) -> Turn:
-    """Return the turn that removes a message that has arrived: fenced by its token, and frees the next of its group."""
+    """Return the turn that removes an arrived message: it is fenced by the token and frees the group's next message."""
     group = None if record.group is None else (record.queue, record.group)
     return Turn(Receipt(record.id, record.token), Committed(), group)
 
 
 def waves(records: Iterable[Record]) -> list[list[Record]]:
-    """Split messages into parts with at most one message of each group, the first of each group first."""
+    """Split messages into parts with at most one message of each group, earlier messages of a group first."""
     parts: list[list[Record]] = []
     seen: dict[str, int] = {}
     for record in records:
@@ -372,6 +372,6 @@ def waves(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _hashed(*parts: object) -> str:
-    """Return a name of 40 characters derived from parts that identify one thing."""
+    """Return a name of 40 characters, derived from parts that identify one thing."""
     said = "\n".join(part.isoformat() if isinstance(part, datetime) else str(part) for part in parts)
     return "copy/" + hashlib.blake2b(said.encode(), digest_size=17).hexdigest() + "/"

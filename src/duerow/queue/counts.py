@@ -1,4 +1,4 @@
-"""Numbers of messages, which say when they are incomplete."""
+"""Numbers of messages, which tell whether they are complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from duerow.store import Tally
 
 CAP: Final = 10_000
-"""How far messages are counted, of a condition or for `stats`, unless an exact number is requested."""
+"""How far messages are counted, for a condition or for `stats`, unless an exact number is requested."""
 
 
 class Count(int):
@@ -23,7 +23,7 @@ class Count(int):
     capped: bool
 
     def __new__(cls, number: int, capped: bool = False) -> Count:
-        """Return the number, with a note of whether counting ended there."""
+        """Return the number, together with whether counting ended there."""
         count = super().__new__(cls, number)
         count.capped = capped
         return count
@@ -41,8 +41,8 @@ class Count(int):
 class Counts(dict[Any, int]):
     """Numbers of messages by the values of a field.
 
-    Missing values and null are counted under None, lists and objects under their JSON text. Equal numbers are one
-    value, and so are 1 and True, as always in Python.
+    Missing values and null are counted under None, and lists and objects under their JSON text. Equal numbers are one
+    value, and so are 1 and True, as usual in Python.
 
     Attributes:
         capped: whether counting ended at the cap, so that the numbers cover only the first messages found.
@@ -52,14 +52,14 @@ class Counts(dict[Any, int]):
 
 
 def counted(tally: Tally, cap: int | None) -> Count:
-    """Return how many messages a tally has, at most the cap."""
+    """Return the number of messages in a tally, at most the cap."""
     number = sum(count for _, count in tally)
     capped = cap is not None and number > cap
     return Count(cap if capped and cap is not None else number, capped)
 
 
 def counted_by(tally: Tally, cap: int | None) -> Counts:
-    """Return how many messages a tally has for each value, the most frequent first."""
+    """Return the number of messages in a tally for each value, the most frequent first."""
     found: dict[Hashable, int] = {}
     for value, number in tally:
         name = msgspec.json.encode(value, order="sorted").decode() if isinstance(value, list | dict) else value

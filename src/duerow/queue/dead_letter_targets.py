@@ -1,4 +1,4 @@
-"""Bringing dead letters back: which headers they lose, and which queues may be their targets."""
+"""Bringing dead letters back: which headers they lose, and which queues dead letters may go to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.payload.dead_letter_headers import BEFORE, FROM, HEADERS, HOME, KEY,
 
 
 def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
-    """Return the changes that remove the dead-letter headers; those that the message had before come back."""
+    """Return the changes that remove the dead-letter headers and restore those that the message had before."""
     changes: dict[str, Scalar | None] = {name: None for name in (*HEADERS, BEFORE) if name in headers}
     try:
         before = decode_headers(str(headers.get(BEFORE, "{}")))
@@ -26,23 +26,23 @@ def restored(headers: Mapping[str, Scalar]) -> dict[str, Scalar | None]:
 
 
 class DeadLetterTargets:
-    """Where the queues that have a handle in this process send their dead letters."""
+    """Where queues with a handle in this process send their dead letters."""
 
     def __init__(self) -> None:
         self._by_queue: dict[str, str] = {}
 
     def add(self, queue: str, target: str) -> None:
-        """Note the target of a queue; raise ConfigurationError if dead letters would go in a circle."""
+        """Record the target of a queue; raise ConfigurationError if dead letters would go in a circle."""
         targets = {**self._by_queue, queue: target}
         check_targets(targets)
         self._by_queue = targets
 
     def take(self, queue: str) -> bool:
-        """Return whether a queue is the target of another one."""
+        """Return whether a queue is the target of another queue."""
         return queue in self._by_queue.values()
 
     def check(self, stored: Mapping[str, str | None], queue: str, target: str | None) -> None:
-        """Raise ConfigurationError if this target of a queue would close a circle with stored targets and these."""
+        """Raise ConfigurationError if this target would close a circle with stored and recorded targets."""
         targets = {**stored, **self._by_queue, queue: target}
         check_targets({name: one for name, one in targets.items() if one is not None})
 

@@ -1,4 +1,4 @@
-"""The parts of sets as messages, for predicates: each part is decoded once, not again for each one that joins it."""
+"""The parts of sets as messages, for predicates: each part is decoded once, not again whenever another joins."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from duerow.payload.encoding import PayloadReader
 from duerow.store.join_sets import as_message
 
 MOST: Final = 32 << 20
-"""Characters of parts, as text, that are kept for a queue; sets that no part has joined for longest go first."""
+"""How many characters of parts are kept for a queue; the sets that no part has joined for longest are dropped first."""
 
 SetPlace = tuple[str, str]
-"""The queue of a set, and its correlation."""
+"""The queue of a set and its correlation."""
 
 
 class DecodedParts:
-    """Keeps decoded parts of sets, by their text, so that what it returns never depends on what it keeps.
+    """Keeps decoded parts of sets by their text, so that its results never depend on what it has kept.
 
     Args:
         most: how many characters of text to keep.
@@ -62,5 +62,5 @@ _OF_QUEUES: Final[WeakKeyDictionary[PayloadReader, DecodedParts]] = WeakKeyDicti
 
 
 def decoded_parts(reader: PayloadReader) -> DecodedParts:
-    """Return the decoded parts of the sets that messages of a queue join; they are forgotten with its handle."""
+    """Return the decoded parts of the sets that messages of a queue join; they are dropped together with its handle."""
     return _OF_QUEUES.setdefault(reader, DecodedParts())

@@ -1,7 +1,7 @@
 """Definitions of queues: declared by a handle in Python, stored in the database, and compared with each other.
 
-A declaration in Python applies to its handle. The stored definition applies to everything without a declaration of its
-own: the command line, and all other code that opens a queue by its name alone.
+A declaration in Python applies to its handle. The stored definition applies to everything without its own declaration:
+the command line, and all other code that opens a queue by name alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         lease: how long a reservation lasts.
-        retry: the retry policy, as a value; its text is how it is written in Python.
+        retry: the retry policy, as a value; its text is its form in Python.
         dead_letter: the queue to which given-up messages go; None: they stay and become dead.
         max_payload_bytes: the maximum size of an encoded payload.
         history: how long turns are kept after they end; None: they are not kept.
@@ -87,7 +87,7 @@ class Defined(msgspec.Struct, frozen=True):
         name: the queue's name.
         definition: its stored definition; None: it was never declared.
         paused: whether it hands nothing out.
-        draining: whether it takes no new messages.
+        draining: whether it accepts no new messages.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Declaration(msgspec.Struct, frozen=True):
 
     @property
     def differences(self) -> list[Difference]:
-        """The fields that the database had otherwise; empty if it had no definition."""
+        """The fields that were different in the database; empty if it had no definition."""
         return [] if self.stored is None else differences(self.stored, self.declared)
 
     def __bool__(self) -> bool:
@@ -123,7 +123,7 @@ class Declaration(msgspec.Struct, frozen=True):
 
 
 def differences(stored: Definition, declared: Definition) -> list[Difference]:
-    """Return the differences of two definitions, in the order of their fields."""
+    """Return the differences between two definitions, in the order of their fields."""
     return [
         Difference(name, ours, theirs)
         for name in Definition.__struct_fields__
@@ -153,7 +153,7 @@ def decoded(queue: str, text: str | None) -> Definition | None:
 
 
 def readable(text: str | None) -> Definition | None:
-    """Return a definition from its stored JSON text; None if there is none that this version can read."""
+    """Return a definition from its stored JSON text; None if this version cannot read it."""
     try:
         return decoded("", text)
     except ConfigurationError:
@@ -161,7 +161,7 @@ def readable(text: str | None) -> Definition | None:
 
 
 def policy_of(queue: str, definition: Definition) -> RetryPolicy:
-    """Return the retry policy of a stored definition; if it is not available here, default delays with its limit."""
+    """Return the retry policy of a stored definition; if not available here, the default delays with its limit."""
     policy = as_policy(definition.retry)
     if policy is not None:
         return policy
@@ -196,7 +196,7 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
         )
     if len(indexed) > MOST_INDEXED:
         raise ConfigurationError(
-            f"{len(indexed)} payload fields are too many to be indexed: each push writes into all of their indexes; "
+            f"{len(indexed)} payload fields are too many to be indexed: each push writes to all of their indexes; "
             f"name at most {MOST_INDEXED}"
         )
     return tuple(sorted((Indexed(_path(field), _kind(field, kind)) for field, kind in indexed.items()), key=_field))
@@ -205,7 +205,7 @@ def check_indexed(indexed: Mapping[str, type] | None) -> tuple[Indexed, ...]:
 def check_readable(queue: str, indexed: Iterable[Indexed], sealing: Cipher | None) -> None:
     """Raise ConfigurationError if an indexed payload field is encrypted: searching it would find nothing.
 
-    Tested with a payload, since the encryption object, not the queue, knows which fields stay readable.
+    This encrypts a sample payload, since only the encryption object knows which fields stay readable.
     """
     hidden = [index for index in indexed if sealing is not None and not _is_readable(queue, index.path, sealing)]
     if hidden:
@@ -227,13 +227,13 @@ def _is_readable(queue: str, path: Path, sealing: Cipher) -> bool:
 
 
 def indexed_again(indexed: Mapping[str, IndexKind]) -> dict[str, type]:
-    """Return the stored names and kinds of indexed fields as they are declared in Python."""
+    """Return the stored names and kinds of indexed fields in the form in which Python declares them."""
     types = {kind: type_ for type_, kind in KINDS.items()}
     return {field: types[kind] for field, kind in indexed.items()}
 
 
 def field_text(index: Indexed) -> str:
-    """Return how the field of an index is written in `indexed=`."""
+    """Return the field of an index as it is written in `indexed=`."""
     return ".".join(index.path)
 
 

@@ -35,7 +35,7 @@ from duerow.where import as_condition
 UNFINISHED: Final[tuple[Status, ...]] = (*LIVE, "dead")
 
 BATCH: Final = 200
-"""How many messages are changed in one transaction; each payload may have 1 MiB."""
+"""How many messages are changed in one transaction; a payload can be up to 1 MiB."""
 
 MOST: Final = 1_000_000_000
 """The highest limit that is passed to a database: a number that all of them accept."""
@@ -45,11 +45,11 @@ Edit = Callable[[Record], Change]
 
 
 class Changed(msgspec.Struct, frozen=True, gc=False):
-    """How many messages were changed; true if any was. After a dry run: how many would have been.
+    """How many messages were changed; true if any were. After a dry run: how many would have been.
 
     Attributes:
         count: how many were changed.
-        skipped: how many were chosen but left alone: they are leased, their key is taken by now, or they cannot be
+        skipped: how many were chosen but left alone because they are leased, their key is now taken, or they cannot be
             read.
     """
 
@@ -144,8 +144,8 @@ def change(
     """Change the next batch of the chosen messages; they are read and written in one transaction.
 
     Raises:
-        MessageLeased: a consumer is working on the message that was named.
-        DuplicateKey: another live message has the key of the message that was named.
+        MessageLeased: a consumer is working on the message given by id or key.
+        DuplicateKey: another live message has the key of the message given by id or key.
     """
     if store.capabilities.together:
         yield BEGIN
@@ -160,10 +160,10 @@ def change(
 
 
 def _changes(records: list[Record], edit: Edit, alone: bool) -> tuple[list[Change], int]:
-    """Return the changes to messages, and how many are left alone because their stored data cannot be read.
+    """Return the changes to messages, and how many messages are left alone because their stored data cannot be read.
 
     Raises:
-        InvalidMessage: the change is not possible, or a message that was named cannot be read.
+        InvalidMessage: the change is not possible, or the message given by id or key cannot be read.
     """
     changes: list[Change] = []
     unreadable = 0
@@ -199,11 +199,11 @@ def remove(
 
     Args:
         store: the store.
-        choice: which messages.
-        previous: the result of the batch before.
+        choice: the messages to remove.
+        previous: the result of the previous batch.
         dry_run: whether to remove nothing.
         keep: what the queue keeps of messages that leave.
-        notes: returns what is pushed in the same transaction because a message was removed.
+        notes: returns what to push in the same transaction because a message was removed.
     """
     if dry_run:
         return (yield from change(store, choice, UNFINISHED, Change, previous, dry_run))
@@ -224,7 +224,7 @@ def remove(
 def next_batch(
     store: Store, choice: EditChoice, statuses: tuple[Status, ...] | None, previous: EditBatch | None, locked: bool
 ) -> Plan[tuple[list[Record], EditBatch]]:
-    """Read the next batch, without messages pushed since the call began, so that the call comes to an end."""
+    """Read the next batch, without messages pushed since the call began, so that the call ends."""
     highest = None if previous is None else previous.highest
     if previous is None and choice.where is not None:
         newest = yield from store.messages.find(Query(choice.queue, order=Order(descending=True), limit=1))
@@ -241,7 +241,7 @@ def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
 
 
 def error_of(error: DuerowError) -> DuerowError:
-    """Return the error to raise for a message that was named; if the message changed meanwhile, retrying may help."""
+    """Return the error to raise for a message given by id or key; if it was changed meanwhile, retrying may help."""
     return Conflict(str(error)) if isinstance(error, LeaseLost) else error
 
 
@@ -251,11 +251,11 @@ def error_of(error: DuerowError) -> DuerowError:
 def edited(
     payload: Any, patch: Any, headers: Mapping[str, Scalar | None] | None, max_bytes: int, payloads: Payloads
 ) -> Edit:
-    """Return the edit that replaces or patches a message's payload, and changes its headers.
+    """Return the edit that replaces or patches a message's payload and changes its headers.
 
     Raises:
-        ConfigurationError: nothing is to be changed, or payload and patch are both given.
-        InvalidMessage: the payload or a header cannot be carried.
+        ConfigurationError: there is nothing to change, or payload and patch are both given.
+        InvalidMessage: JSON cannot carry the payload or a header.
     """
     if payload is not UNSET and patch is not UNSET:
         raise ConfigurationError(
@@ -318,12 +318,12 @@ def requeued(record: Record) -> Change:
 
 
 def statuses_to_reschedule(due: datetime | object | None) -> tuple[Status, ...]:
-    """Return the statuses of messages that can be rescheduled; dead messages need not be stopped."""
+    """Return the statuses of messages that can be rescheduled; only live messages can be stopped."""
     return LIVE if due is None else UNFINISHED
 
 
 def _carried_over(record: Record, after: Record, payloads: Payloads) -> codec.Encoded | None:
-    """Return the payload encrypted again if the headers that say where it belongs were changed; else None."""
+    """Return the payload, encrypted again, if the headers that tell where it belongs were changed; else None."""
     sealed = sealed_of(record)
     if sealed is None:
         return None
@@ -345,7 +345,7 @@ def _patched(record: Record, headers: str | None, patch: Any, max_bytes: int, pa
 
 
 def one_of(given: Mapping[str, object]) -> list[str | Argument]:
-    """Return the parts of an error that name arguments of which exactly one is allowed, and those that were given."""
+    """Return the parts of an error that name the arguments of which exactly one is allowed, and the given ones."""
     parts: list[str | Argument] = []
     for name in given:
         parts += [" or " if parts else "", Argument(name)]
@@ -358,10 +358,10 @@ def _said(value: object) -> str:
 
 
 def order(text: object, after: object) -> Order:
-    """Return the order given as text, such as "id" or "-created_at", beginning after a message or its id.
+    """Return the order given as text, such as "id" or "-created_at", starting after a message or its id.
 
     Raises:
-        ConfigurationError: messages have no such order, or an id alone does not say where to begin in it.
+        ConfigurationError: messages have no such order, or an id alone does not determine where to start in it.
     """
     name = text.removeprefix("-") if isinstance(text, str) else text
     if not isinstance(text, str) or name not in FIELDS:
@@ -378,7 +378,7 @@ def _place(name: str, after: Any) -> tuple[Any, int]:
             raise ConfigurationError(f"an id is not enough to continue in the order of {name}; give the last message")
         return after, after
     if not hasattr(after, "id") or not hasattr(after, name):
-        raise ConfigurationError(f"after= takes the last message of the page before, or its id, not {shown(after)}")
+        raise ConfigurationError(f"after= takes the last message of the previous page, or its id, not {shown(after)}")
     return getattr(after, name), after.id
 
 
@@ -391,7 +391,7 @@ def one_id(id: object) -> int:
     """Return the id if it is valid, else raise ConfigurationError."""
     if not is_id(id):
         raise ConfigurationError(
-            f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as ", Argument("where")
+            f"an id is a 64-bit integer, not {shown(id)}; a condition is given as ", Argument("where")
         )
     return cast(int, id)
 
@@ -412,7 +412,7 @@ def how_many(n: object) -> int:
 
 
 def each_of(many: object, what: str) -> Iterator[Any]:
-    """Return an iterator over an argument; raise ConfigurationError, which says what is expected, if it has none."""
+    """Return an iterator over an argument; raise ConfigurationError, saying what is expected, if there is none."""
     if not isinstance(many, Iterable):
         raise ConfigurationError(f"{what}, not {type(many).__name__}")
     return iter(many)

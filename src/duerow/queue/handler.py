@@ -1,4 +1,4 @@
-"""The handler of a queue: the function is declared beside the queue, so that workers can be run by the queue's name."""
+"""The handler of a queue: a function is declared together with the queue, so that workers can be run by queue name."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class HandledBy(NamedTuple):
-    """The handler of a queue, and the other options of its worker."""
+    """The handler of a queue, and other options for its worker."""
 
     function: Callable[..., Any]
     options: Mapping[str, Any]
 
 
 class TakesHandler:
-    """What a function can be declared to handle, with the decorator `handler`.
+    """Something that has a `handler` decorator to declare the function that handles it.
 
     Attributes:
-        handled_by: what was passed to `handler`; None: it was not called.
+        handled_by: the arguments of `handler`; None: it was not called.
     """
 
     handled_by: HandledBy | None = None
@@ -47,7 +47,7 @@ class TakesHandler:
         return note if function is None else note(function)
 
     def _note_handler(self) -> None:
-        """Do what else follows from having a handler."""
+        """Take note that there is a handler."""
 
 
 class Handled(TakesHandler):

@@ -1,8 +1,8 @@
-"""Histograms of durations, with buckets that widen with the duration: eight to each doubling.
+"""Histograms of durations whose buckets widen with the duration: eight for each doubling.
 
-A bucket is the exponent of a float and the first three bits of its fraction, so finding it needs no logarithm, and for
-many values no Python loop. Buckets of different processes and minutes are added up. A bucket is read as its middle,
-which is within 6 % of every value in it.
+A bucket is the exponent of a float and the first three bits of its fraction. So finding it needs no logarithm, and for
+many values no Python loop. The buckets of different processes and minutes are added up. A bucket counts as its
+midpoint, which is within 6 % of every value in it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PRIORITY: Final[Callable[[Any], Any]] = attrgetter("priority")
 
 
 def bucket_of(seconds: float) -> int:
-    """Return the bucket of a time; a time below zero is counted as zero."""
+    """Return the bucket of a time; a negative time counts as zero."""
     if seconds <= 0:
         return 0
     fraction, exponent = frexp(seconds)
@@ -56,9 +56,9 @@ def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
 
 
 def add_waits(buckets: Buckets, reserved: Sequence[Any]) -> None:
-    """Count how long the messages of one claim had been due; they are given in order of priority and due time.
+    """Count how long the messages of one claim had been due; they are passed in order of priority and due time.
 
-    Messages of one bucket are adjacent in that order, so only the end of each bucket is searched for.
+    Messages of one bucket are adjacent in that order, so only the end of each bucket has to be found.
     """
     end = len(reserved)
     start = 0
@@ -77,20 +77,20 @@ def _add_line(buckets: Buckets, reserved: Sequence[Any], start: int, end: int) -
         bucket = bucket_of((at - reserved[start].due_at).total_seconds())
         stop = end
         if bucket != shortest:
-            latest = at - timedelta(microseconds=ceil(least(bucket) * 1e6))  # rounded, it may be in the next bucket
+            latest = at - timedelta(microseconds=ceil(least(bucket) * 1e6))  # rounding may put it in the next bucket
             stop = max(start + 1, bisect_right(reserved, latest, start, end, key=_DUE_AT))
         buckets[bucket] = buckets.get(bucket, 0) + stop - start
         start = stop
 
 
 def add_up(buckets: Buckets, more: Mapping[int, int]) -> None:
-    """Add the numbers of another process or minute."""
+    """Add the counts of another process or minute."""
     for bucket, count in more.items():
         buckets[bucket] = buckets.get(bucket, 0) + count
 
 
 def percentile(buckets: Mapping[int, int], percent: float) -> timedelta | None:
-    """Return the time that `percent` of all times do not exceed; None if there are none."""
+    """Return the time that `percent` of all times do not exceed; None if there are no times."""
     rank = sum(buckets.values()) * percent / 100
     below = 0
     for bucket in sorted(buckets):
@@ -101,12 +101,12 @@ def percentile(buckets: Mapping[int, int], percent: float) -> timedelta | None:
 
 
 def written(buckets: Mapping[int, int]) -> str | None:
-    """Return the numbers as JSON text, None if there are none."""
+    """Return the counts as JSON text, None if there are none."""
     return _encode(buckets).decode() if buckets else None
 
 
 def read(text: str | None) -> Buckets:
-    """Return the numbers of JSON text."""
+    """Return the counts from JSON text."""
     return {} if text is None else _decode(text)
 
 

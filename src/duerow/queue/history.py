@@ -35,7 +35,7 @@ REPLAY_OF: Final = "replay-of"
 SHORTEST: Final = timedelta(seconds=1)
 
 REPLAY_BATCH: Final = 200
-"""How many messages are replayed in one transaction; each payload may have 1 MiB."""
+"""How many messages are replayed in one transaction; a payload can be up to 1 MiB."""
 
 
 PRUNE_BATCH: Final = 1_000
@@ -51,13 +51,13 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         queue: the queue that the message was in.
         outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (given up, here or in a dead-letter
             queue), or "failed" (an attempt after which the message stayed).
-        moved_to: the queue that it went to, or the queue of its set's message if it became a part; None: it went
-            nowhere.
+        moved_to: the queue that it went to, or the queue of its set's message if it became a part; None: it did not
+            move.
         payload: the message's payload during the turn, or its replacement from `commit(payload=…)`.
         kind: name of the payload's type.
         key: its key in this queue, or None.
-        headers: its headers during the turn; `parent` and `replay-of` say where it came from, `part-of` names the
-            set's message that it became a part of.
+        headers: its headers during the turn; `parent` and `replay-of` tell where it came from, and `part-of` names the
+            message of the set that it became a part of.
         group: its group, or None.
         priority: its priority.
         attempts: the number of the attempt.
@@ -65,9 +65,10 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         first_due_at: the due time that it was pushed with.
         due_at: the due time that it had before this turn.
         started_at: when it was handed out.
-        finished_at: when the turn ended; if its consumer was never heard from again, when its lease ended.
+        finished_at: when the turn ended; if its consumer was never heard from again, when the lease ended.
         worker: the consumer, as host:pid:worker/claim; None: the message was popped, or brought back by `redrive`.
-        error: why it failed or was given up; if another message replaced it before it was handled, which one.
+        error: why it failed or was given up; if another message replaced it before it was handled, it names that
+            message.
         log: its handler's log, if logs of successful attempts are kept; see `keep_attempt_logs`.
     """
 
@@ -94,7 +95,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
 
 
 class Replayed(msgspec.Struct, frozen=True, gc=False):
-    """What a replay did; true if it pushed any messages. After a dry run: what it would have done.
+    """The result of a replay; true if any messages were pushed. After a dry run: what would have been pushed.
 
     Attributes:
         count: how many messages were pushed.
@@ -128,20 +129,20 @@ def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Reten
 
 
 def check_keeps(capabilities: Capabilities, kept: Retention | None) -> None:
-    """Raise NotSupported if finished messages are to be kept and the store has no history."""
+    """Raise NotSupported if finished messages should be kept but the store has no history."""
     if kept is not None and "history" not in capabilities.parts:
         raise MissingPart.refusal("history", "history= and remember_keys=")
 
 
 def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
-    """Return a turn for inspection: a payload that cannot be decoded is given as its stored text."""
+    """Return a turn for inspection: a payload that cannot be decoded is returned as its stored text."""
     payload: Any = past.payload
     headers: Mapping[str, Scalar] = {}
     try:
         headers = codec.decode_headers(past.headers)
         payload = reader.decode(past)
     except CodecError:
-        pass  # it is shown as it is stored
+        pass  # it is shown as stored
     error, log = reader.failure(past.error), None
     if error is not None and error.type == LOG and past.outcome not in ("dead", "failed"):
         log, error = error.traceback, None
@@ -170,14 +171,14 @@ def event(past: HistoryRow, reader: PayloadReader) -> Event[Any]:
 
 
 def asked(queue: str, where: object, id: object, limit: object, after: object) -> HistoryQuery:
-    """Return which turns to show, the latest first.
+    """Return the query for the turns to show, the latest first.
 
     Raises:
         ConfigurationError: the limit, the id or `after` is invalid.
         InvalidCondition: the condition cannot be parsed, or uses a field that turns do not have.
     """
     if after is not None and not isinstance(after, Event):
-        raise ConfigurationError(f"after= takes the last turn of the page before, an Event, not {shown(after)}")
+        raise ConfigurationError(f"after= takes the last turn of the previous page, an Event, not {shown(after)}")
     return HistoryQuery(
         queue,
         id=_id(id),
@@ -196,7 +197,7 @@ class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         done: what it pushed.
         last: the turn after which the next batch begins; None: this was the last batch.
-        until: the latest turn that the call covers; turns that end later are not replayed, so the call comes to an end.
+        until: the latest turn that the call covers; turns that end later are not replayed, so the call ends.
     """
 
     done: Replayed
@@ -205,7 +206,7 @@ class ReplayBatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReplayChoice(msgspec.Struct, frozen=True):
-    """Which finished messages to replay: one by its id, from its last turn, or all that match a condition."""
+    """Which finished messages to replay: the last turn of one message by its id, or all that match a condition."""
 
     queue: str
     id: int | None
@@ -214,7 +215,7 @@ class ReplayChoice(msgspec.Struct, frozen=True):
 
 
 def choice(queue: str, id: object, where: object, limit: object) -> ReplayChoice:
-    """Return which finished messages to replay.
+    """Return the choice of finished messages to replay.
 
     Raises:
         ConfigurationError: not exactly one of id and where was given, or the id or the limit is invalid.
@@ -230,7 +231,7 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
     """Replay the next batch of finished messages, in the order in which they ended; read and pushed in one transaction.
 
     Raises:
-        InvalidMessage: the queue's history has no end of the message that was named.
+        InvalidMessage: the queue's history does not contain the end of the message given by id.
     """
     if store.capabilities.together:
         yield BEGIN
@@ -238,8 +239,8 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
         ends = yield from store.history.find(HistoryQuery(choice.queue, id=choice.id, ends=True, limit=1))
         if not ends:
             raise InvalidMessage(
-                f"the history of queue {choice.queue!r} has no end of message {choice.id}: it is still there, it was "
-                "pruned, or no history was kept"
+                f"the history of queue {choice.queue!r} does not contain the end of message {choice.id}: it is still "
+                "in the queue, it was pruned, or no history was kept"
             )
         return ReplayBatch((yield from pushed_again(store, ends, dry_run)))
     until = previous.until if previous is not None else (yield from latest_end(store, choice))
@@ -264,7 +265,7 @@ def replay(store: Store, choice: ReplayChoice, previous: ReplayBatch | None, dry
 
 
 def latest_end(store: Store, choice: ReplayChoice) -> Plan[PlaceInHistory | None]:
-    """Return the place of the latest turn to replay; None: there is none."""
+    """Return the position of the latest turn to replay; None: there is none."""
     newest = yield from store.history.find(HistoryQuery(choice.queue, ends=True, where=choice.where, limit=1))
     return newest[0].place if newest else None
 
@@ -295,7 +296,7 @@ def _would_be_pushed(store: Store, ends: list[HistoryRow]) -> Plan[Replayed]:
 
 
 def _again(end: HistoryRow) -> Entry:
-    """Return a finished message as a new one: the same content, key, group and priority, due at once."""
+    """Return a finished message as a new one with the same content, key, group and priority, due at once."""
     headers = {**codec.decode_headers(end.headers), REPLAY_OF: end.id}
     headers.pop(PART_OF, None)  # it belongs to the turn, not to the message
     return Entry(
@@ -313,5 +314,5 @@ def _again(end: HistoryRow) -> Entry:
 
 def _id(id: object) -> int | None:
     if id is not None and not edits.is_id(id):
-        raise ConfigurationError(f"an id is an integer of 64 bits, not {shown(id)}; a condition is given as where=")
+        raise ConfigurationError(f"an id is a 64-bit integer, not {shown(id)}; a condition is given as where=")
     return id  # type: ignore[return-value]

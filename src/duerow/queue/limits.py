@@ -1,4 +1,4 @@
-"""Limits of queues that operators set while workers run: kept in the database, and read by each worker now and then.
+"""Limits of queues that operators set while workers run: kept in the database, and read regularly by each worker.
 
 The limits of a queue are a message of the queue `duerow.limits` that is never due; its key is the queue's name.
 """
@@ -22,12 +22,12 @@ MOST_HANDLERS: Final = 10_000
 
 
 class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The limits that operators set for the workers of a queue, whatever these were started with.
+    """The limits that operators set for the workers of a queue, regardless of how the workers were started.
 
     Attributes:
         concurrency: how many handlers each worker runs at once; None: as many as it was started with.
         cluster_concurrency: how many run at once in all workers with a `cluster_concurrency`, instead of that number.
-        rate: how many messages each worker begins in any span of `rate_span`; None: no further limit.
+        rate: how many messages each worker starts in any span of length `rate_span`; None: no further limit.
         rate_span: the length of that span.
     """
 
@@ -50,7 +50,7 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
         return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)): at most so many messages in any such span, not "
+            f"rate is a pair such as (100, timedelta(minutes=1)): at most that many messages in any such span, not "
             f"{shown(rate)}"
         )
     span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))
@@ -58,7 +58,7 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
 
 
 def strictest(all_of: Iterable[RunLimits]) -> RunLimits:
-    """Return the limits of a worker of several queues: the lowest of each."""
+    """Return the limits for a worker of several queues: the lowest of each kind."""
     found = NONE
     for one in all_of:
         slower = one if _per_second(one) < _per_second(found) else found
@@ -77,7 +77,7 @@ def payload_of(limits: RunLimits) -> Any:
 
 
 def limits_of(payload: Any) -> RunLimits:
-    """Return limits from a payload; none if it is of another version."""
+    """Return limits from a payload; none if another version wrote it."""
     try:
         return msgspec.convert(payload, RunLimits)
     except msgspec.ValidationError:

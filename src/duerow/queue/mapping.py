@@ -101,7 +101,7 @@ def entry(
 def draft_entry(
     draft: Draft, queue: str | None, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
 ) -> Entry:
-    """Return a draft in the store's form, for `queue` unless it names its own; raise InvalidMessage if it cannot be."""
+    """Return a draft in the store's form, for `queue` unless it names its own; raise InvalidMessage if invalid."""
     if not isinstance(draft, Draft):
         raise InvalidMessage(
             f"{'then=' if queue is None else 'push_many'} takes Drafts, not {type(draft).__name__}: "
@@ -130,13 +130,13 @@ def draft_entry(
 def draft_entries(
     drafts: Sequence[Draft], queue: str, max_bytes: int = codec.MAX_PAYLOAD_BYTES, payloads: Payloads = PLAIN
 ) -> list[Entry]:
-    """Return drafts in the store's form, as `draft_entry` does each; what it would refuse is refused in their order."""
+    """Return drafts in the store's form, like `draft_entry`; the first invalid draft raises its error."""
     quick = _alike_entries(drafts, queue, max_bytes, payloads)
     return [draft_entry(draft, queue, max_bytes, payloads) for draft in drafts] if quick is None else quick
 
 
 def takes_chunks(messages: MessageStore, drafts: Sequence[Draft], payloads: Payloads) -> PushesChunks | None:
-    """Return the store's part that takes a push chunk by chunk, if that one is large and has no keys; else None."""
+    """Return the store's part that takes pushes chunk by chunk if this push is large and has no keys; else None."""
     if len(drafts) <= ENCODED_AT_ONCE or payloads.seals or not isinstance(messages, PushesChunks):
         return None
     keyless = set(map(type, drafts)) == {Draft} and all(draft.key is None for draft in drafts)
@@ -154,7 +154,7 @@ def push_chunks(
 
 
 def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry] | None:
-    """Return the entries of drafts field by field, for a fraction of the work; None if they have to go one by one."""
+    """Return the entries of drafts, made field by field with far less work; None if they must be made one by one."""
     if set(map(type, drafts)) != {Draft} or not {None, queue}.issuperset([draft.queue for draft in drafts]):
         return None
     encoded = payloads.encode_alike([draft.payload for draft in drafts], max_bytes)
@@ -174,7 +174,7 @@ def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads
 
 
 def _each(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
-    """Return the values of one field checked; None stands for no value."""
+    """Return the checked values of one field; None stands for no value."""
     return values if values.count(None) == len(values) else [None if one is None else check(one) for one in values]
 
 
@@ -183,7 +183,7 @@ def _all_zero(priorities: list[Any]) -> bool:
 
 
 def _times(dues: list[Any], delays: list[Any]) -> tuple[Sequence[datetime | None], Sequence[timedelta | None]]:
-    """Return due times and delays checked."""
+    """Return the checked due times and delays."""
     if dues.count(None) == len(dues) == delays.count(None):
         return dues, delays
     checked = [check_due(due, delay) for due, delay in zip(dues, delays, strict=True)]
@@ -218,7 +218,7 @@ def message(record: Record, reader: PayloadReader = PLAIN) -> Message:
 
 
 def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
-    """Return a stored message for inspection: a payload that cannot be decoded is given as its stored text."""
+    """Return a stored message for inspection: a payload that cannot be decoded is returned as its stored text."""
     try:
         return message(record, reader)
     except CodecError:
@@ -230,8 +230,8 @@ def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
 def put_off(record: Record) -> BareReservation:
     """Return a reservation whose release postpones the message to the end of its lease, without counting an attempt.
 
-    For a message whose encryption key is missing here: another consumer may have the key, and meanwhile it holds up no
-    other messages.
+    This is for a message whose encryption key is missing here: another consumer may have the key, and meanwhile the
+    message holds up no others.
     """
     assert record.leased_until is not None  # noqa: S101 - it was just reserved
     due_later = msgspec.structs.replace(readable(record), due_at=record.leased_until)
@@ -239,11 +239,11 @@ def put_off(record: Record) -> BareReservation:
 
 
 def check_reserved(reservation: object, queue: str, place: Hashable) -> None:
-    """Raise ConfigurationError unless it is a reservation of this queue: another queue's may have the same receipt.
+    """Raise ConfigurationError unless it is a reservation of this queue: another queue may have the same receipts.
 
     Args:
         reservation: the reservation to settle.
-        queue: the name of the queue that is to settle it.
+        queue: the name of the queue that should settle it.
         place: where that queue is, as `Connections.place` returns it.
     """
     if not isinstance(reservation, BareReservation):
@@ -251,14 +251,14 @@ def check_reserved(reservation: object, queue: str, place: Hashable) -> None:
     message = reservation.message
     if message.queue != queue:
         raise ConfigurationError(
-            f"message {message.id} was reserved from queue {message.queue!r}, and queue {queue!r} was told to settle "
-            "it; settle it there, or by the reservation's own methods"
+            f"message {message.id} was reserved from queue {message.queue!r}, and queue {queue!r} was asked to settle "
+            "it; settle it there, or with the reservation's own methods"
         )
     owner = getattr(reservation, "queue", None)
     if owner is not None and owner.database.connections.place != place:
         raise ConfigurationError(
-            f"message {message.id} was reserved from queue {queue!r} of another database than the one that was told "
-            "to settle it; settle it there, or by the reservation's own methods"
+            f"message {message.id} was reserved from queue {queue!r} of a different database than the one that was "
+            "asked to settle it; settle it there, or with the reservation's own methods"
         )
 
 
@@ -292,7 +292,7 @@ def turn(
 
 
 def done(message: Message) -> Turn:
-    """Return the end of a message that is simply done, as most are."""
+    """Return the end of a message that is simply done, as most messages are."""
     group = None if message.group is None else (message.queue, message.group)
     return Turn(Receipt(message.id, message.token), _COMMITTED, group)
 

@@ -1,6 +1,6 @@
 """A process's metrics of its own work on queues, and when it writes them to the database.
 
-They are counted in memory, per batch, and written every ten seconds to rows that belong to this process: one for each
+Work is counted in memory, per batch, and written every ten seconds to rows that belong to this process: one for each
 queue and minute. So processes never wait for each other to count, and counting costs a few microseconds per batch.
 Counts that are not yet written when a process is killed are lost: they are for information only.
 """
@@ -28,7 +28,7 @@ EVERY: Final = 10.0
 """Seconds between two writes."""
 
 TOGETHER: Final = 200
-"""How many messages that were handed out singly are counted together."""
+"""How many messages that were handed out one by one are counted together."""
 
 MINUTE: Final = timedelta(minutes=1)
 
@@ -68,7 +68,7 @@ class Metrics:
     Counts go into the row of the minute in which they are written, so up to ten seconds late.
 
     Args:
-        clock: returns the time of this host, or of a test.
+        clock: returns the time of this host or of a test.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -111,7 +111,7 @@ class Metrics:
                 self._count_those_alone()
 
     def _count_those_alone(self) -> None:
-        """Count the waits of messages that were handed out singly, which are only noted at first."""
+        """Count the waits of messages that were handed out one by one, which are only recorded at first."""
         alone, self._alone = self._alone, []
         for queue, at, due_at in alone:
             bucket = histogram.bucket_of((at - due_at).total_seconds())
@@ -136,8 +136,8 @@ class Metrics:
         Args:
             queue: their queue.
             number: how many turns in total.
-            others: the turns among them that are not simply done.
-            refused: the turns among them that have not ended after all.
+            others: those turns that are not simply done.
+            refused: those turns that have not ended after all.
             moved: how many of the rest went to another queue.
         """
         if refused:
@@ -169,10 +169,10 @@ class Metrics:
 
     @contextmanager
     def writing(self) -> Iterator[list[Counted]]:
-        """Provide the rows to write to a `with` block; rows that could not be written are provided again.
+        """Provide the rows to write to a `with` block; rows that could not be written are provided again later.
 
-        A row has everything that this process counted in its minute, and replaces the earlier row, so writing it twice
-        does no harm. There are no rows while another thread writes.
+        A row contains everything that this process counted in that minute, and replaces the earlier row, so writing it
+        twice does no harm. While another thread is writing, there are no rows.
         """
         with self._lock:
             self._count_those_alone()
@@ -214,7 +214,7 @@ _METRICS: Final[weakref.WeakSet[Metrics]] = weakref.WeakSet()
 
 
 def _count_anew() -> None:
-    """Let a child process count only its own work, under its own name."""
+    """Make a child process count only its own work, under its own name."""
     for metrics in list(_METRICS):
         metrics._begin_anew()
 

@@ -1,9 +1,9 @@
-"""What was done on a queue in each quarter of an hour of the last day, for charts.
+"""The work done on a queue in each quarter of an hour of the last day, for charts.
 
 The counts of each minute are kept for about an hour. After each quarter of an hour, a worker adds up the counts of all
-processes, and keeps the sums as a message of the queue `duerow.charts`. Its key names the queue and the time, so each
-period is kept once, whichever worker is first, and those of a day are found by their keys. When it is a day old, it is
-due and is popped.
+processes and keeps the sums as a message in the queue `duerow.charts`. The key names the queue and the time, so each
+period is kept once, whichever worker comes first, and the periods of a day are found by their keys. When the message is
+a day old, it is due and is popped.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ PERIODS: Final = DAY // PERIOD
 KEPT: Final = DAY + PERIOD
 
 LATE: Final = timedelta(seconds=30)
-"""How long after its end a period is added up: processes write their counts every ten seconds."""
+"""How long after its end a period is added up, since processes write their counts every ten seconds."""
 
 FRESH: Final = PERIOD / 2
-"""How long after its end a period may count the ready messages: a later count says nothing about it."""
+"""How long after its end a period may count the ready messages: a later count would say nothing about it."""
 
 BACK: Final = 3
-"""How many periods are added up later if no worker was running: counts of minutes are not kept for longer."""
+"""How many periods are added up later if no worker was running; counts of minutes are not kept any longer."""
 
 MOST_PROCESSES: Final = 20
-"""How many processes a period lists; the others are left out."""
+"""How many processes a period lists; any others are left out."""
 
 
 class Period(Minute, frozen=True):
@@ -63,23 +63,23 @@ class KeptPeriod(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was done, and nothing waited."""
+        """Whether nothing was done and nothing was waiting."""
         return not (any(self.ended) or self.waiting or self.handling or self.ready)
 
 
 def begin_of(moment: datetime) -> datetime:
-    """Return when the period of a moment began."""
+    """Return when the period that contains a moment began."""
     return moment - (moment - EPOCH) % PERIOD
 
 
 def over(now: datetime) -> list[datetime]:
-    """Return when the periods began that are over and can still be added up, the oldest first."""
+    """Return the starts of the periods that are over and can still be added up, the oldest first."""
     last = begin_of(now - LATE)
     return [last - PERIOD * ago for ago in range(BACK, 0, -1)]
 
 
 def of_last_day(now: datetime) -> list[datetime]:
-    """Return when the periods of the last day began, the oldest first."""
+    """Return the starts of the periods of the last day, the oldest first."""
     last = begin_of(now)
     return [last - PERIOD * ago for ago in range(PERIODS, 0, -1)]
 
@@ -119,7 +119,7 @@ def payload_of(period: KeptPeriod) -> Any:
 
 
 def period_of(start: datetime, payload: Any) -> Period | None:
-    """Return a period from a payload; None if it is of another version."""
+    """Return a period from a payload; None if another version wrote it."""
     try:
         kept = msgspec.convert(payload, KeptPeriod)
         waiting, handling = histogram.read(kept.waiting), histogram.read(kept.handling)

@@ -13,6 +13,6 @@ def poll_interval(woken: bool) -> timedelta:
     """Return the longest sleep on an idle queue.
 
     Args:
-        woken: whether pushes wake the consumer; it then looks only in case a wake-up was lost.
+        woken: whether pushes wake the consumer; it then polls only in case a wake-up was lost.
     """
     return POLL_WOKEN if woken else POLL_ALONE

@@ -1,8 +1,9 @@
 """When a schedule ticks: at the times of a cron expression, at an interval, or at times of the day.
 
-Some wall-clock times occur twice, or never, because the clock is put back or forward:
+Some wall-clock times occur twice or never because the clocks are put back or forward:
 
-- An expression for every hour (`15 * * * *`) and an interval follow elapsed time: such a day has 23 or 25 hours.
+- An expression for every hour (`15 * * * *`) and an interval follow elapsed time: a day on which the clocks change has
+  23 or 25 hours.
 - Any other expression names times of the day. A time that the clock skips is postponed to the first moment after the
   gap; several times in one gap become one tick. A time that occurs twice ticks only the first time.
 """
@@ -54,7 +55,8 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def first(self, declared_at: datetime) -> datetime | None:
         """Return the first tick of a schedule that is declared now; None if it never ticks.
 
-        Without `start` the tick is later than now, for an interval by one interval. With `start` it may be now.
+        Without `start` the tick is later than now; the first tick of an interval is one interval later. With `start` it
+        may be now.
         """
         if self.start is None:
             return self.after(declared_at, declared_at)
@@ -89,7 +91,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
             yield following
 
     def latest(self, tick: datetime, end: datetime) -> datetime:
-        """Return the last tick up to a moment that is not before `tick`, which is itself a tick."""
+        """Return the last tick up to a moment, which must not be before `tick`; `tick` is itself a tick."""
         if self.every is not None:
             return tick + (end - tick) // self.every * self.every
         window = timedelta(hours=1)
@@ -147,7 +149,7 @@ def recurrence_of(
 def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None:
     """Return the first tick of an expression after a moment, in UTC."""
     for tick in CronSim(expression, moment.astimezone(zone)):
-        # In an hour that occurs twice the search begins in the first one, so it may find a tick that has passed.
+        # In an hour that occurs twice, the search starts in the first one, so it may find a tick that has passed.
         if (at := tick.astimezone(UTC)) > moment:
             return at
     return None
@@ -155,7 +157,7 @@ def _after(expression: str, zone: ZoneInfo, moment: datetime) -> datetime | None
 
 @lru_cache(maxsize=256)
 def _by_the_wall(expression: str) -> str:
-    """Return an expression whose first two fields have a star only if it is for every hour.
+    """Return an expression whose first two fields contain a star only if it is for every hour.
 
     If there is a star, the library follows elapsed time, as Debian's cron does: `*/15 2 * * *` would be skipped on one
     day of the year and run eight times on another.

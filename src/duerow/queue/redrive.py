@@ -1,4 +1,4 @@
-"""Redrive: bring back dead letters that went to a dead-letter queue, or stayed in their own."""
+"""Redrive: bring back dead letters that went to a dead-letter queue or stayed in their own queue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from duerow.settlement import Move
 from duerow.store import Indexed, Moved, Query, Record, Retention, Store, Turn
 
 BATCH: Final = 100
-"""How many dead letters are brought back in one transaction; each payload may have 1 MiB."""
+"""How many dead letters are brought back in one transaction; a payload can be up to 1 MiB."""
 
 Place = tuple[str, str]
 """A queue and a key in it."""
@@ -42,7 +42,7 @@ class RedriveBatch(msgspec.Struct, frozen=True):
 
     Attributes:
         done: what was brought back.
-        place: where the next batch begins; its `last` is None after the last batch.
+        place: where the next batch starts; its `last` is None after the last batch.
         given: the keys that a dry run has assigned; later messages find them taken.
     """
 
@@ -52,7 +52,7 @@ class RedriveBatch(msgspec.Struct, frozen=True):
 
 
 class Dead(Protocol):
-    """A selection of dead letters, and how they go back."""
+    """A selection of dead letters, and the way in which they go back."""
 
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
@@ -60,10 +60,10 @@ class Dead(Protocol):
         """Bring the next batch back, read and written in one transaction.
 
         Args:
-            store: where they are.
-            most: how many at most.
-            previous: where the batch before it ended.
-            given: the keys that this dry run has assigned already.
+            store: the store that contains them.
+            most: the maximum number.
+            previous: where the previous batch ended.
+            given: the keys that this dry run has already assigned.
             dry_run: change nothing, only count.
 
         Raises:
@@ -77,7 +77,7 @@ class Away(msgspec.Struct, frozen=True):
 
     Attributes:
         queue: that queue.
-        own: only letters from this queue; None: from any other queue, and each goes back to its own.
+        own: only letters from this queue; None: letters from any other queue, each of which goes back there.
         where: only letters that match this condition there; None: all.
         on_duplicate: what to do if their key is taken.
         keep: what that queue keeps of messages that leave it.
@@ -92,7 +92,7 @@ class Away(msgspec.Struct, frozen=True):
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
-        """See `Dead`. Writes are fenced by the tokens that were read, so no letter needs a lease or its turn."""
+        """See `Dead`. Writes are fenced by the tokens that were read, so no letter needs a lease."""
         if store.capabilities.together:
             yield BEGIN
         now = (yield from store.counters.read(self.queue)).now
@@ -116,7 +116,7 @@ class Away(msgspec.Struct, frozen=True):
         return due if self.where is None else every(due, self.where)
 
     def _back(self, record: Record) -> Turn | None:
-        """Return how a dead letter goes back; None if somebody wrote headers with an invalid queue or key."""
+        """Return how a dead letter goes back; None if its headers have an invalid queue or key."""
         headers = decode_headers(record.headers)
         move = Move(
             headers[dead_letter_headers.FROM],  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ class Away(msgspec.Struct, frozen=True):
             return None
 
     def _free(self, store: Store, back: list[Turn], given: frozenset[Place]) -> Plan[tuple[int, frozenset[Place]]]:
-        """Return how many of them would go back, and which keys are assigned by then."""
+        """Return how many of the letters would go back, and which keys would then be assigned."""
         places = [_place(turn) for turn in back]
         if self.on_duplicate != "reject":
             return len(back), given
@@ -165,7 +165,7 @@ class Stayed(msgspec.Struct, frozen=True):
     def batch(
         self, store: Store, most: int, previous: edits.EditBatch | None, given: frozenset[Place], dry_run: bool
     ) -> Plan[RedriveBatch]:
-        """See `Dead`. They restart where they are; one whose key is taken is moved onto the message that has it."""
+        """See `Dead`. The letters restart where they are; if a key is taken, the letter is merged into its holder."""
         if store.capabilities.together:
             yield BEGIN
         chosen = edits.all_dead(self.queue, most, self.where, self.indexed)
@@ -210,7 +210,7 @@ def _place(turn: Turn) -> Place | None:
 
 
 def _held(store: Store, places: set[Place]) -> Plan[set[Place]]:
-    """Return which of these keys are held by live messages."""
+    """Return which of these keys live messages hold."""
     held: set[Place] = set()
     for queue in sorted({queue for queue, _ in places}):
         keys = tuple(sorted(key for other, key in places if other == queue))

@@ -1,4 +1,4 @@
-"""Refusals by the database that concern one message: only that message fails, and the others go on."""
+"""Refusals by the database that concern one message: only that message fails, and the others continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def halves(turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
 
 
 def of_one(turn: Turn, error: DuerowError) -> Refused:
-    """Return the refusal of a turn that cannot be ended even by itself, with the reason."""
+    """Return the refusal of a turn that cannot be ended even on its own, with the reason."""
     id = turn.receipt.id
     refused = StoreRefused(f"message {id} was not settled, and keeps its lease: {error}", of_row=True)
     refused.__cause__ = error

@@ -1,4 +1,4 @@
-"""Replay in chunks whose ends are known before anything is pushed, so that an interrupted one can be left out."""
+"""Replay in chunks whose ends are known before anything is pushed, so that an interrupted chunk can be left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ReplayChunk(msgspec.Struct, frozen=True):
     """Some of the turns of a replay, next to each other in the order in which they ended.
 
     Attributes:
-        first, last: the places of its first and its last turn.
+        first, last: the positions of its first and last turns.
         number: how many turns there were.
         until: the latest turn that the whole replay covers.
     """
@@ -36,7 +36,7 @@ def next_chunk(store: Store, choice: ReplayChoice, before: ReplayChunk | None) -
 def replay_chunk(
     store: Store, choice: ReplayChoice, before: PlaceInHistory | None, chunk: ReplayChunk
 ) -> Plan[Replayed]:
-    """Push the messages of a chunk again, which begins behind the place `before`; read and pushed in one transaction.
+    """Push the messages of a chunk again, starting after the position `before`; read and pushed in one transaction.
 
     Turns that were written between the others in the meantime are left out if there are many.
     """

@@ -1,6 +1,6 @@
 """Retry policies as values: stored in a database, shown to people, and turned back into policies.
 
-A function cannot be stored; its name is stored instead, so that people know which function it was.
+A function cannot be stored; its name is stored instead, so that people can tell which function it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from duerow.retry import (
 
 
 class _Value(msgspec.Struct, frozen=True, tag_field="policy"):
-    """One policy; its text is how it is written in Python, with readable durations."""
+    """One policy; its text is its form in Python, with readable durations."""
 
 
 class FixedValue(_Value, frozen=True, tag="fixed"):
@@ -101,7 +101,7 @@ class ByErrorValue(_Value, frozen=True, tag="by_error"):
 
 
 class NamedValue(_Value, frozen=True, tag="named"):
-    """A user's own function or class, by its name only; and its limit, if it has one."""
+    """A user's own function or class, represented only by its name, and its limit if it has one."""
 
     name: str
     limit: int | None = None

@@ -1,8 +1,8 @@
 """Schedules: messages that are pushed at wall-clock times, or at equal intervals.
 
 Values and pure functions: when a recurrence ticks, which ticks to push now, and what a store keeps. A tick becomes a
-message in the transaction that advances its schedule to the next tick (see `MetadataStore.set_schedule`), so each
-tick is pushed once, however many processes try.
+message in the transaction that advances its schedule to the next tick (see `MetadataStore.set_schedule`), so each tick
+is pushed once, no matter how many processes try.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class PastTick(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScheduleDefinition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a schedule does, as a store keeps it: as JSON. Payload and headers are already text.
+    """What a schedule does, in the form that a store keeps as JSON. Payload and headers are already text.
 
     While it is paused, it has no next tick; `pending` is the tick that it waited for, from which intervals are counted.
-    `past` has its latest ticks, the newest first; it is carried over when the schedule is declared again.
+    `past` contains its latest ticks, the newest first, and is carried over when the schedule is declared again.
     """
 
     queue: str
@@ -92,7 +92,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         name: the schedule's name.
         queue: the queue that its messages go to.
         payload: the payload of each message.
-        headers: the headers of each message, besides `schedule` and `tick`.
+        headers: the headers of each message, in addition to `schedule` and `tick`.
         group: the group of each message, if any.
         priority: the priority of each message.
         cron, every, daily: when it ticks; one of them is set.
@@ -102,7 +102,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         grace: how late a tick may be before it counts as missed.
         next_at: the next tick; None: there will be none.
         last_at: the last tick that became a message; None: there was none.
-        paused: whether it was paused: it does not tick until it is resumed.
+        paused: whether it was paused; if so, it does not tick until it is resumed.
         past: its latest ticks that became messages, up to 20, the newest first.
         kind: the kind of the payload.
     """
@@ -143,7 +143,7 @@ class Maintained(msgspec.Struct, frozen=True):
         pushed: how many messages schedules pushed.
         next_in: how long until the next tick of any schedule; None: there will be none.
         failed: the schedules that could not tick, and why; the next round tries them again.
-        pruned: how many expired turns, remembered keys, and results and the like that were due were removed.
+        pruned: how many expired turns, remembered keys, results and the like were removed.
     """
 
     pushed: int
@@ -237,14 +237,14 @@ def declare(name: str, wanted: ScheduleDefinition, found: SchedulesFound) -> Sch
 def _declare_paused(
     known: Planned, before: ScheduleDefinition, wanted: ScheduleDefinition, now: datetime
 ) -> ScheduleChange | None:
-    """Return the change of a paused schedule, which stays paused: programs declare their schedules at every start."""
+    """Return the change to a paused schedule, which stays paused: programs declare their schedules at every start."""
     pending = before.pending if before.recurrence == wanted.recurrence else wanted.recurrence.first(now)
     after = msgspec.structs.replace(wanted, paused=True, pending=pending)
     return None if after == before else _changed(known, after, None)
 
 
 def pause(name: str, found: SchedulesFound) -> ScheduleChange | None:
-    """Return the change that pauses the schedule of this name; None if it is paused.
+    """Return the change that pauses the schedule of this name; None if it is already paused.
 
     Raises:
         UnknownName: there is no such schedule.
@@ -258,7 +258,7 @@ def pause(name: str, found: SchedulesFound) -> ScheduleChange | None:
 def resume(name: str, found: SchedulesFound) -> ScheduleChange | None:
     """Return the change that lets the schedule of this name tick again; None if it is not paused.
 
-    Its next tick is the first one from now on: those of the time when it was paused are left out.
+    Its next tick is the first one from now on; ticks during the pause are left out.
 
     Raises:
         UnknownName: there is no such schedule.
@@ -320,9 +320,9 @@ def tick(known: Planned, now: datetime) -> ScheduleChange:
 def due_ticks(
     recurrence: Recurrence, tick: datetime, now: datetime, missed: Missed, grace: timedelta, most: int = MOST_AT_ONCE
 ) -> tuple[list[datetime], datetime | None]:
-    """Return the ticks to push now, and the next tick to wait for, given the tick that was waited for.
+    """Return the ticks to push now and the next tick to wait for, given the tick that was waited for.
 
-    Ticks that are later than the grace are missed: "all" pushes each of them, "once" the last of them, "skip" none.
+    Ticks that are later than the grace are missed: "all" pushes each of them, "once" only the last, "skip" none.
     """
     ticks: list[datetime] = []
     next_at: datetime | None = tick
@@ -338,7 +338,7 @@ def due_ticks(
 
 
 def shown(known: Planned, reader: PayloadReader = PLAIN) -> Schedule:
-    """Return a schedule as a user sees it; a payload that cannot be decoded here is given as its stored text.
+    """Return a schedule as a user sees it; a payload that cannot be decoded here is returned as its stored text.
 
     Raises:
         ConfigurationError: its definition cannot be read here.
@@ -381,7 +381,7 @@ def _read(known: Planned) -> ScheduleDefinition:
             f"schedule {known.name!r} cannot be read by this version of duerow: {error}; "
             "upgrade duerow, declare the schedule again, or remove it"
         ) from error
-    # A zone that was valid where the schedule was declared may be missing here: time zones come with the host.
+    # A zone that was valid where the schedule was declared may be missing here: each host has its own time zones.
     if wanted.recurrence.zone is not None:
         check_zone(wanted.recurrence.zone)
     if wanted.recurrence.cron is not None:
@@ -413,7 +413,7 @@ def _entry(name: str, wanted: ScheduleDefinition, at: datetime) -> Entry:
 
 
 def _new_version() -> int:
-    """Return a random version, so that a schedule removed and declared again is never taken for the old one."""
+    """Return a random version, so that a schedule declared again after removal is never mistaken for the old one."""
     return secrets.randbits(62)
 
 

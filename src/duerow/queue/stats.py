@@ -19,7 +19,7 @@ from duerow.store import Consumer, Counted, Counters, Inspection, Totals
 from duerow.store.consumer_id import is_cut_off
 
 SEEN: Final = timedelta(seconds=30)
-"""How long a consumer counts as present after its last sign of life: workers write one every 10 seconds."""
+"""How long a consumer counts as present after its last report: workers report every 10 seconds."""
 
 WINDOWS: Final = (1, 5, 15, 60)
 """The spans, in minutes, over which `stats` gives rates."""
@@ -67,8 +67,8 @@ class Stats(msgspec.Struct, frozen=True):
         queue: the queue's name.
         ready: messages that are due, including those whose lease has ended.
         delayed: messages that are not due yet.
-        leased: messages that a consumer has; counted only among the first `CAP` messages that are not due.
-        waiting: messages that wait for others of their group.
+        leased: messages that a consumer holds; counted only among the first `CAP` messages that are not due.
+        waiting: messages that wait for others in their group.
         stopped: live messages without a due time.
         dead: messages that were given up and stay here.
         oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
@@ -78,7 +78,7 @@ class Stats(msgspec.Struct, frozen=True):
         lifetime: how many turns have ended since the tables were created.
         waiting_time: how long messages had been due when they were handed out in the last 15 minutes; None: none were.
         handling_time: how long workers' handlers took in the last 15 minutes; None: no handler ran.
-        capped: which of the numbers were not counted to the end; show them like "10000+".
+        capped: which of the numbers stopped at a cap; show them like "10000+".
     """
 
     queue: str
@@ -98,7 +98,7 @@ class Stats(msgspec.Struct, frozen=True):
     capped: frozenset[str] = frozenset()
 
     def shown(self, name: str) -> str:
-        """Return one of the numbers as text, with a + if it was not counted to the end."""
+        """Return one of the numbers as text, with a + if counting stopped at a cap."""
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
@@ -125,12 +125,12 @@ class Minute(msgspec.Struct, frozen=True):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One reason why a message is, or is not, running.
+    """One reason why a message is or is not running.
 
     Attributes:
         code: a word for programs.
         text: a sentence for people.
-        until: when the reason ends by itself, if it does and the time is known.
+        until: when the reason will go away on its own, if it will and the time is known.
         by: the id of the message that blocks it, or the consumer that holds it.
     """
 
@@ -183,7 +183,7 @@ def minutes(counters: Counters) -> list[Minute]:
 def minute_of(
     start: datetime, ended: Sequence[int], waiting: Buckets, handling: Buckets, processes: Mapping[str, int]
 ) -> Minute:
-    """Return what was counted from a time on, with its percentiles."""
+    """Return what was counted from a given time on, with its percentiles."""
     return Minute(
         start,
         Totals(*ended),
@@ -196,7 +196,7 @@ def minute_of(
 
 
 def process_name(process: str) -> str:
-    """Return the host and the process id of what counts."""
+    """Return the host and the process id of a counting process."""
     return ":".join(process.partition("/")[0].split(":")[:2])
 
 
@@ -205,7 +205,7 @@ def _by_seconds(buckets: Buckets) -> dict[float, int]:
 
 
 def _rates(rows: Sequence[Counted], now: datetime) -> dict[int, Rates]:
-    """Return how many ended per minute in spans that end now; a span's first minute counts by the part within it."""
+    """Return how many turns ended per minute in spans that end now; a span's first minute counts in proportion."""
     sums = {minutes: [0.0] * len(_ENDS) for minutes in WINDOWS}
     for row in rows:
         ended = [_of(row.totals, name) for name in _ENDS]
@@ -231,7 +231,7 @@ _ENDS: Final = Totals.__struct_fields__
 
 
 def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
-    """Return all reasons that apply, those of the message itself first; at least one.
+    """Return all reasons that apply (at least one), those in the message itself first.
 
     Args:
         seen: what the store knows about the message and its queue.
@@ -245,7 +245,7 @@ def reasons(seen: Inspection, message: Message, limit: int | None) -> list[Reaso
 
 
 def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
-    """Return the reasons in the message itself, regardless of its queue, group and consumers; may be empty."""
+    """Return the reasons in the message itself, regardless of its queue, group and consumers; there may be none."""
     if message.status == "done":
         return [Reason("done", f"message {message.id} is done")]
     if message.status == "dead":
@@ -262,14 +262,16 @@ def reasons_of_row(seen: Inspection, message: Message, limit: int | None) -> lis
 
 def _ready(message: Message) -> Reason:
     there = "sends it to another database" if CROSSING in message.headers else "takes it"
-    return Reason("ready", f"message {message.id} is ready: a consumer {there} when it is its turn")
+    return Reason("ready", f"message {message.id} is ready: a consumer {there} when its turn comes")
 
 
 def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[Reason]:
     lease = message.leased_until
     if lease is not None and lease > seen.now:
         return [
-            Reason("leased", f"{message.leased_by} has it until {_time(lease)} UTC", until=lease, by=message.leased_by)
+            Reason(
+                "leased", f"{message.leased_by} holds it until {_time(lease)} UTC", until=lease, by=message.leased_by
+            )
         ]
     if message.due_at is None:
         return [Reason("stopped", "it was stopped: it has no due time until it is rescheduled")]
@@ -288,15 +290,15 @@ def _of_its_group(seen: Inspection) -> list[Reason]:
         return []
     lease = blocker.leased_until
     if lease is not None and lease > now:
-        state = f", and {blocker.leased_by} has that until {_time(lease)} UTC"
+        state = f" and is held by {blocker.leased_by} until {_time(lease)} UTC"
     elif blocker.due_at is None:
-        state = ", and that was stopped"
+        state = " and was stopped"
     else:
-        state = f", and that is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else ", and that is due"
+        state = f" and is due at {_time(blocker.due_at)} UTC" if blocker.due_at > now else " and is due"
     here = _consumers(seen, blocker.queue)
     if here and not _is_known(blocker.kind, here):
-        state += f"; no consumer seen knows its kind {blocker.kind!r}"
-    text = f"message {blocker.id} of its group {blocker.group!r} goes before it{state}"
+        state += f"; no consumer that was seen knows its kind {blocker.kind!r}"
+    text = f"message {blocker.id} in its group {blocker.group!r} goes first{state}"
     return [Reason("group-blocked", text, until=blocker.due_at, by=blocker.id)]
 
 
@@ -307,13 +309,15 @@ def _of_its_queue(seen: Inspection, message: Message) -> list[Reason]:
     here = _consumers(seen, message.queue)
     waiting = max(here, key=lambda one: one.seen_at, default=None)
     if waiting is not None and is_cut_off(waiting.name):
-        text = f"it goes to another database, which cannot take it now: {waiting.name} tries again and again"
+        text = f"it goes to another database, which cannot take it now; {waiting.name} keeps trying"
         found.append(Reason("unreachable", text, by=waiting.name))
     elif not here:
         found.append(Reason("no-consumer", f"no consumer of queue {message.queue!r} was seen in the last {_SEEN} s"))
     elif not _is_known(message.kind, here):
         names = ", ".join(sorted(one.name for one in here)[:5])
-        found.append(Reason("unknown-kind", f"no consumer seen knows payloads of kind {message.kind!r}: {names}"))
+        found.append(
+            Reason("unknown-kind", f"no consumer that was seen knows payloads of kind {message.kind!r}: {names}")
+        )
     return found
 
 

@@ -26,7 +26,7 @@ class Transfer(msgspec.Struct, frozen=True):
         chosen: the messages.
         to: the queue that they go to.
         on_duplicate: what to do if a live message there has the key.
-        payloads: how their payloads are stored; an encrypted one may have to be encrypted again.
+        payloads: how their payloads are stored; encrypted payloads may have to be encrypted again.
         keep: what their queue keeps of messages that leave it.
     """
 
@@ -37,12 +37,12 @@ class Transfer(msgspec.Struct, frozen=True):
     keep: Retention | None
 
     def batch(self, store: Store, previous: EditBatch | None, dry_run: bool) -> Plan[EditBatch]:
-        """Move the next batch, read and written in one transaction where the store has transactions.
+        """Move the next batch, read and written in one transaction if the store has transactions.
 
         Raises:
-            MessageLeased: a consumer is working on the message that was named.
-            DuplicateKey: a live message of the target has the key of the message that was named.
-            NotSupported: the message that was named is stopped, and the store cannot move and stop it together.
+            MessageLeased: a consumer is working on the message given by id or key.
+            DuplicateKey: a live message of the target has the key of the message given by id or key.
+            NotSupported: the message given by id or key is stopped, and the store cannot move and stop it together.
         """
         if store.capabilities.transactions:
             yield BEGIN
@@ -64,7 +64,7 @@ class Transfer(msgspec.Struct, frozen=True):
         """Return the messages that can move, and those that must stay, each with the reason."""
         changes = [Change(record) for record in records]
         refused: list[Refused] = []
-        if changes:  # tried with a change of nothing, which is refused where a consumer works on the message
+        if changes:  # tried with an empty change, which is refused if a consumer is working on the message
             refused += yield from store.operations.change(
                 self.chosen.queue, changes, self.chosen.even_if_leased, dry_run=True
             )
@@ -90,7 +90,7 @@ class Transfer(msgspec.Struct, frozen=True):
         return turns, unreadable
 
     def _taken(self, store: Store, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """Return the moves whose key a live message in the target has, if those are refused."""
+        """Return the moves whose key a live message in the target has, if such moves are refused."""
         if self.on_duplicate != "reject":
             return []
         wanted = {turn.receipt: turn.end.key for turn in turns if isinstance(turn.end, Moved) and turn.end.key}
@@ -107,13 +107,13 @@ class Transfer(msgspec.Struct, frozen=True):
         return refused
 
     def _stop(self, store: Store, records: list[Record], refused: Collection[Receipt]) -> Plan[None]:
-        """Stop the messages that were stopped before again: a move makes them due."""
+        """Stop the messages again that were stopped before: the move made them due."""
         there = [
             Change(msgspec.structs.replace(record, queue=self.to, token=record.token + 1), due=None)
             for record in records
             if record.due_at is None and record.status in LIVE and Receipt(record.id, record.token) not in refused
         ]
-        if there:  # one that met another message with its key has ended, and is not found
+        if there:  # a message whose key was already in the target has ended, and is not found
             yield from store.operations.change(self.to, there, True, False)
 
 
@@ -122,16 +122,16 @@ def check_target(queue: str, to: str) -> str:
 
     Raises:
         InvalidMessage: it is not a valid name of a queue.
-        ConfigurationError: the messages are in that queue already.
+        ConfigurationError: the messages are already in that queue.
     """
     target = check_queue_name(to)
     if target == queue:
-        raise ConfigurationError(f"the messages are in queue {queue!r} already; name another one to transfer them to")
+        raise ConfigurationError(f"the messages are already in queue {queue!r}; name another queue to transfer them to")
     return target
 
 
 def _due(record: Record) -> datetime | None:
-    """Return when a message is due in its new queue: as before, but at once if it is dead or its lease is ended."""
+    """Return when a message is due in its new queue: as before, but at once if it is dead or if its lease ends now."""
     if record.status not in LIVE or record.leased_by is not None:
         return None
     return record.first_due_at if record.due_at is None else record.due_at

@@ -1,16 +1,16 @@
 """Pipelines on Spark: exactly once from queue to queue, on any master.
 
-Read it in this order: `runner` (the driver), `jobs` and `task` (message stations, there and in executors), `frames`,
-`batch`, `read`, `write` and `schema` (frame stations), `tables` (table stations), `probe` (what executors need),
-`report`, `progress` and `command` (for people), `session` and `java` (a Spark for this machine).
+Read the modules in this order: `runner` (the driver), `jobs` and `task` (message stations, on the driver and in
+executors), `frames`, `batch`, `read`, `write` and `schema` (frame stations), `tables` (table stations), `probe` (what
+executors need), `report`, `progress` and `command` (output for people), `session` and `java` (Spark on this machine).
 
-Names are imported on first use, as those of `duerow` are: tasks need few of them.
+Names are imported on first use, like those of `duerow`, because tasks need few of them.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from duerow.spark.session import session  # at once: the module is called the same
+from duerow.spark.session import session  # imported now: the module has the same name
 
 if TYPE_CHECKING:
     from duerow.spark.consumer import Tally
@@ -34,7 +34,7 @@ _HOME_OF = {
     "table_files": "tables.read",
 }
 
-if not TYPE_CHECKING:  # else any name would be there
+if not TYPE_CHECKING:  # otherwise any name would seem to exist
 
     def __getattr__(name: str) -> Any:
         """Import a public name."""

@@ -1,12 +1,12 @@
-"""How long messages took, how many came and went, and which ways they took: functions over frames of history.
+"""How long messages took, how many came and went, and where they went: functions over frames of history.
 
-Each function takes a frame of history, as `spark.read.format("duerow")` reads it, of any number of queues, and returns
-another frame. Nothing is computed until you ask for rows. A frame is read several times, so `cache()` one that comes
-from a database. Moments are timestamps; hours and minutes begin as in UTC, whatever time zone they are shown in. Spans
-are in seconds.
+Each function takes a frame with the history of any number of queues, as `spark.read.format("duerow")` reads it, and
+returns another frame. Nothing is computed until you ask for rows. The frame is read several times, so `cache()` it if
+it comes from a database. Times are timestamps; hours and minutes begin as in UTC, whatever time zone they are shown in.
+Spans are in seconds.
 
-A frame covers the queues whose history it contains, as far back as they keep it. Each function documents what that does
-not show.
+A frame covers the queues whose history it contains, as far back as they keep it. Each function documents what is
+therefore missing.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 DEPTH: Final = 8
-"""How many links between messages are followed: one for each fork and split, two for each join."""
+"""How many links between messages are followed: a fork or a split is one link, a join is two."""
 
 PERCENTILES: Final = (0.5, 0.95, 0.99)
 
 ACCURACY: Final = 10_000
 
 ENDS: Final = ("done", "dropped", "dead")
-"""The outcomes with which a message ends."""
+"""The outcomes that end a message."""
 
 COUNTS: Final = {
     "in": "in",
@@ -43,10 +43,10 @@ COUNTS: Final = {
 """What `rates` counts, with the outcome behind each count."""
 
 POINTS: Final = 240
-"""The most moments that a plot of counts shows."""
+"""The most points in time that a plot of counts shows."""
 
 SPREADS: Final = 60
-"""The most moments that a plot of percentiles shows: each needs several turns to be meaningful."""
+"""The most points in time that a plot of percentiles shows: each needs several turns to be meaningful."""
 
 QUEUES: Final = 10
 """How many queues a plot shows: those with the most turns."""
@@ -66,59 +66,60 @@ STEPS: Final = (
     *(HOUR * count for count in (1, 2, 3, 6, 12)),
     *(DAY * count for count in (1, 7, 28)),
 )
-"""The spans that one moment of a plot may stand for."""
+"""The spans that a point of a plot can stand for."""
 
 
 def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
-    """Return how long turns waited and were handled, and how long it took from the first push to the end.
+    """Return how long turns waited, how long they were handled, and how long it took from the first push to the end.
 
-    One row for each queue, hour in which turns ended, and span:
+    There is one row for each queue, hour in which turns ended, and span:
 
     - `queue` (string), `hour` (timestamp, its beginning),
-    - `span` (string): "waiting", from the due time to the start of each turn; "handling", from its start to its end;
-      "end to end", for messages that ended in the queue, from the first push to that end,
-    - `count` (long): how many were measured,
-    - `p50_seconds`, `p95_seconds`, `p99_seconds` (double): this percentage of them took at most that long. Each is a
-      measured value; among more than 10,000 its rank is exact to one part in ten thousand.
+    - `span` (string): "waiting", from the due time to the start of each turn; "handling", from the start to the end of
+      each turn; "end to end", for messages that ended in the queue, from the first push to the end,
+    - `count` (long): how many spans were measured,
+    - `p50_seconds`, `p95_seconds`, `p99_seconds` (double): this percentage of the spans was at most that long. Each is
+      a measured value; among more than 10,000, its rank is exact to one part in ten thousand.
 
-    Retries are turns of their own and wait from the time that they are due again. Waiting for others of a group counts,
-    and handling counts from the moment when a consumer received the message, even if it received others with it. If a
-    turn's consumer disappeared, the turn was handled until its lease ended. A message that was popped was not handled.
+    Retries are separate turns and wait from the time when they are due again. Waiting for other messages of a group
+    counts. Handling counts from the moment when a consumer received the message, even if it received others with it. If
+    a turn's consumer disappeared, the turn was handled until its lease ended. A message that was popped was not
+    handled.
 
     The first push is the push of the message's origin, through forks, splits, joins and replays; for a set, the
-    earliest of its parts. A message from which others were made has not ended. A message that was revived from the dead
-    ended when it last did. End to end leaves out messages whose first push is not in the frame.
+    earliest push of its parts. A message from which others were made has not ended. If a dead message was revived, its
+    last end counts. "End to end" leaves out messages whose first push is not in the frame.
 
     Args:
         history: the frame of history.
         depth: the most links between messages that are followed.
 
     Raises:
-        ConfigurationError: it is not a frame of history, or the depth is invalid.
+        ConfigurationError: the frame is not one of history, or the depth is invalid.
     """
     return _times(ancestry.turns(history), ancestry.check_depth(depth), HOUR).withColumnRenamed("begin", "hour")
 
 
 def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
-    """Return how many messages came into queues, and how many turns ended with each outcome.
+    """Return how many messages arrived in queues, and how many turns ended with each outcome.
 
-    One row for each queue and minute in which anything happened:
+    There is one row for each queue and minute in which anything happened:
 
     - `queue` (string), `minute` (timestamp, its beginning),
-    - `in` (long): messages that came in: pushed, made by a fork, split, join or replay, moved there, or given up
+    - `in` (long): messages that arrived: pushed; made by a fork, split, join or replay; moved there; or given up
       elsewhere and moved there as dead letters,
-    - `done`, `moved`, `dropped`, `retried`, `dead` (long): turns with this outcome; retried turns are those that failed
+    - `done`, `moved`, `dropped`, `retried`, `dead` (long): turns with this outcome; a retried turn is one that failed
       while the message stayed.
 
-    History is written when a turn ends. Therefore a push is counted when the message's first turn is over, in the
-    minute of the push; with `live`, messages without a turn yet are counted too. Messages that were removed or purged
-    before any turn ended do not show. A move that kept no history, such as an operator's, is counted in the minute in
-    which the message was first due in its new queue. A push that replaces a message counts if the replaced message had
-    had a turn.
+    History is written when a turn ends. Therefore a push is counted only after the message's first turn has ended, in
+    the minute of the push; with `live`, messages that have had no turn yet are counted too. Messages that were removed
+    or purged before any turn ended are not counted. A move that left no history, such as an operator's, is counted in
+    the minute in which the message was first due in its new queue. A push that replaces a message counts if the
+    replaced message had had a turn.
 
     Args:
         history: the frame of history.
-        live: a frame of live messages, to count those that have had no turn yet.
+        live: a frame of live messages, to count also those that have had no turn yet.
 
     Raises:
         ConfigurationError: a frame is not of the right kind.
@@ -154,35 +155,35 @@ def _rates(turns: DataFrame, step: int) -> DataFrame:
 
 
 def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH) -> DataFrame:
-    """Return what happened to each message that was pushed, and to all that was made from it.
+    """Return what happened to each message that was pushed, and to all messages made from it.
 
-    One row for each origin, a message that was not made from any other:
+    There is one row for each origin, which is a message that was not made from any other:
 
     - `origin` (long): its id,
     - `began_at` (timestamp): when it was pushed,
-    - `ended_at` (timestamp): when the last of all messages ended; null while one is open,
+    - `ended_at` (timestamp): when the last message ended; null while any is open,
     - `seconds` (double): from `began_at` to `ended_at`,
-    - `messages` (long): how many there are, including the origin,
-    - `open` (long): messages without a known end: they are still there, or went to a queue whose history is not in the
+    - `messages` (long): how many messages there are, the origin included,
+    - `open` (long): messages without a known end: they are still in a queue, or went to one whose history is not in the
       frame,
-    - `whole` (boolean): false if some of it is not shown: the origin itself is not in the frame, so that its time is
-      that of the first known message, or it was made from others more than `depth` links away,
+    - `whole` (boolean): false if something is missing: the origin itself is not in the frame, so `began_at` is the time
+      of the first known message; or the origin was made from others more than `depth` links away,
     - `stations` (array of struct): each stay of each message in a queue, in the order of arrival: `came_at`
-      (timestamp), `id` (long), `stay` (long, the message's first, second, …), `queue` (string), `started_at`
-      (timestamp, of the first attempt), `finished_at` (timestamp, of the last attempt), `attempts` (long, the known
-      ones), `outcome` (string, of the last attempt; null: it is still there), `moved_to` (string), `parents` (array of
-      long: the messages of this row that it was made from; empty for the origin).
+      (timestamp), `id` (long), `stay` (long: 1 for the message's first stay, 2 for its second, …), `queue` (string),
+      `started_at` (timestamp, of the first attempt), `finished_at` (timestamp, of the last attempt), `attempts` (long,
+      of the known ones), `outcome` (string, of the last attempt; null if the message is still there), `moved_to`
+      (string), `parents` (array of long: the messages of this row from which it was made; empty for the origin).
 
     A message keeps its id when it moves. The messages that a fork or a split makes name their parent. The parts of a
-    join lead to the message of their set, which is in a queue of its own, "<name>/sets", and that message leads to what
-    was made from it. Therefore a message joined from several origins is in the row of each. A replayed message leads to
-    its replay.
+    join lead to their set's message, which is in a separate queue, "<name>/sets", and that message leads to the one
+    made from it. Therefore a message joined from several origins is in the row of each origin. A replayed message leads
+    to its replay.
 
-    If the parts of a set are not known, its headers still name up to 100 of them.
+    Even if the parts of a set are not in the frame, its headers name up to 100 of them.
 
     Args:
         history: the frame of history.
-        live: a frame of live messages, to include those that are still there.
+        live: a frame of live messages, to include those that are still in their queues.
         depth: the most links between messages that are followed.
 
     Raises:
@@ -209,18 +210,18 @@ def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH)
 
 
 def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, depth: int = DEPTH) -> None:
-    """Write one self-contained HTML page with plots of the ways, the rates and the times.
+    """Write a self-contained HTML page with plots of the ways, the rates and the times.
 
     It shows the ten queues with the most turns and the sixty widest ways. Each point of a plot stands for a second or
-    more, so that there are at most 240 points of rates and 60 of times: a run of a minute is shown by the second, a
-    year by the week, and the page does not grow with the history.
+    more, so that there are at most 240 points for rates and 60 for times: a run of a minute is shown by the second, a
+    year by the week. The page does not grow with the history.
 
-    The messages in a frame station's result are made from a whole batch: they are shown as coming from the station.
+    Messages in a frame station's result that are made from a whole batch are shown as coming from the station.
 
     Args:
         history: the frame of history.
         path: the file; its folder is created.
-        live: a frame of live messages, to include those that have had no turn yet.
+        live: a frame of live messages, to include also those that have had no turn yet.
         depth: the most links between messages that are followed.
 
     Raises:
@@ -248,24 +249,26 @@ def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, de
     spreads = _times(turns, ancestry.check_depth(depth), by_spread).where(shown).withColumn("at", at).collect()
     totals = {name: sum(row[name] for row in counts) for name in COUNTS}
     tiles = [(name, number, _KIND.get(name, "")) for name, number in totals.items()]
-    about = f"{sum(row['count'] for row in counted):,} turns of messages in {len(counted):,} queues, as history tells."
+    about = (
+        f"{sum(row['count'] for row in counted):,} turns of messages in {len(counted):,} queues, according to history."
+    )
     if len(counted) > QUEUES:
-        about += f" Shown are the {QUEUES} with most turns, and not {len(counted) - QUEUES:,} others."
+        about += f" The {QUEUES} with the most turns are shown, {len(counted) - QUEUES:,} others are not."
     drawn = [charts.flow(ways), *charts.rates(counts, by_count), *charts.times(spreads, by_spread)]
-    plots.write(Path(path), "What became of messages", about, tiles, drawn, "Times are UTC.")
+    plots.write(Path(path), "What happened to messages", about, tiles, drawn, "Times are UTC.")
 
 
 _KIND: Final = {"done": "good", "retried": "warn", "dead": "bad"}
-"""How numbers look, by what they count."""
+"""The look of a number, by what it counts."""
 
 
 def _step(lasted: int, most: int) -> int:
-    """Return the smallest of STEPS that cuts `lasted` microseconds into at most `most` parts."""
+    """Return the smallest of STEPS that divides `lasted` microseconds into at most `most` parts."""
     return next((step for step in STEPS if lasted < step * most), STEPS[-1])
 
 
 def _flow(turns: DataFrame) -> DataFrame:
-    """Return how many messages went from queue to queue, or were made there, and how they ended.
+    """Return how many messages went from queue to queue, or were made from others, and how they ended.
 
     Columns: source, target, is_end (whether the target is an outcome), count.
     """
@@ -287,7 +290,7 @@ def _flow(turns: DataFrame) -> DataFrame:
 
 
 def _taken(turns: DataFrame) -> DataFrame:
-    """Return the spans of single turns: queue, ended_at, span, seconds."""
+    """Return the spans of individual turns: queue, ended_at, span, seconds."""
     waited, handled = _seconds("due_at", "started_at"), _seconds("started_at", "finished_at")
     spans = F.array(
         _span("waiting", waited),
@@ -298,7 +301,7 @@ def _taken(turns: DataFrame) -> DataFrame:
 
 
 def _whole(turns: DataFrame, depth: int) -> DataFrame:
-    """Return the spans from first pushes to ends: queue, ended_at, span, seconds."""
+    """Return the spans from the first push to the end: queue, ended_at, span, seconds."""
     links = ancestry.links(turns)
     messages = ancestry.messages(turns)
     pushed = messages.select(F.col("id").alias("origin"), F.col("created_at").alias("pushed_at"))
@@ -317,13 +320,13 @@ def _whole(turns: DataFrame, depth: int) -> DataFrame:
 
 
 def _ended(messages: DataFrame, links: DataFrame) -> DataFrame:
-    """Return the last turns of messages that ended and from which no other was made: id, and the fields of `last`."""
+    """Return the last turns of messages that ended and from which no other was made: id and the fields of `last`."""
     ended = messages.select("id", "last.*").where(F.col("outcome").isin(*ENDS) & F.col("part_of").isNull())
     return ended.join(links.select(F.col("parent").alias("id")).distinct(), "id", "left_anti")
 
 
 def _ways(turns: DataFrame) -> DataFrame:
-    """Return messages: id, created_at, finished_at and outcome of the last stay, and all stays as `stations`."""
+    """Return messages: id, created_at, finished_at and outcome of the last stay, and all stays in `stations`."""
     names = ("came_at", "id", "stay", "queue", "started_at", "finished_at", "attempts", "outcome", "moved_to")
     return (
         ancestry.stays(turns)
@@ -340,7 +343,7 @@ def _ways(turns: DataFrame) -> DataFrame:
 def _parents(links: DataFrame, origins: DataFrame) -> DataFrame:
     """Return, for each message, its `parents` with the same origin: origin, id, parents.
 
-    In the row of each origin, a set of many parts thus names only those that came from there.
+    So in the row of each origin, a set with many parts names only the parts that came from that origin.
     """
     above = origins.select("origin", F.col("id").alias("parent"))
     return (
@@ -355,12 +358,12 @@ def _span(name: str, seconds: Column) -> Column:
 
 
 def _seconds(start: str, end: str) -> Column:
-    """Return the seconds between two moments; 0 if a clock was set back between them."""
+    """Return the seconds between two times; 0 if a clock was set back between them."""
     micros = F.unix_micros(end) - F.unix_micros(start)
     return F.when(micros < 0, 0.0).otherwise(micros / 1e6)
 
 
 def _begin(moment: str, micros: int) -> Column:
-    """Return the start of the hour or minute that a moment is in."""
+    """Return the start of the interval of this length that contains a time."""
     at = F.unix_micros(moment)
     return F.timestamp_micros(at - F.pmod(at, F.lit(micros)))

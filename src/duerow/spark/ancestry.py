@@ -1,6 +1,6 @@
-"""Derives from a frame of history where messages were: their stays in queues, their parents and their origins.
+"""Derive from a frame of history where messages were: their stays in queues, their parents and their origins.
 
-Everything here is Spark SQL over columns. A frame is read several times in one answer.
+Everything here is Spark SQL over columns. A frame is read several times for one result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HISTORY: Final = (
     "finished_at",
     "worker",
 )
-"""The columns that are used from a frame of history."""
+"""The columns of a frame of history that are used."""
 
 LIVE: Final = (
     "id",
@@ -48,7 +48,7 @@ LIVE: Final = (
     "leased_until",
     "last_attempt_at",
 )
-"""The columns that are used from a frame of live messages."""
+"""The columns of a frame of live messages that are used."""
 
 LATEST: Final = (1 << 63) - 1
 """The token of an unfinished turn."""
@@ -57,11 +57,11 @@ LATEST: Final = (1 << 63) - 1
 def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     """Return finished turns, and live messages as unfinished turns.
 
-    Columns: those of HISTORY without `headers`, and what the headers contained: `made_of` (struct of parents, set,
+    Columns: those of HISTORY except `headers`, and what the headers contained: `made_of` (struct of parents, set,
     replayed: ids of messages), `batch` (the claim of the batch that staged the message as a row of its result),
-    `part_of` (the message of the set that it joined in this turn), `went_on` (the queue that it moved to in this
-    turn), `was_moved` (whether it had been moved before). An unfinished turn has no outcome and no end, and a waiting
-    message has no start.
+    `part_of` (the message of the set that it joined in this turn), `went_on` (the queue that it moved to in this turn),
+    `was_moved` (whether it had been moved before). An unfinished turn has no outcome and no end, and a waiting message
+    has no start.
 
     Raises:
         ConfigurationError: a frame lacks columns.
@@ -84,9 +84,9 @@ def turns(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
 def arriving(turns: DataFrame) -> DataFrame:
     """Return turns, each with a column `begins`: whether it begins a stay of its message in a queue.
 
-    Further columns: `stay` (the number of the message's stay, from 1), `told` (whether the turn before records this
-    arrival), and `came_at` where a stay begins. That is the time of the move, or of the push if it is the message's
-    first stay. If an earlier move left no history, it is when the message was first due in this queue.
+    Further columns: `stay` (the number of the message's stay, from 1), `told` (whether the previous turn records this
+    arrival), and `came_at` where a stay begins. `came_at` is the time of the move, or of the push for the message's
+    first stay. If the move left no history, it is the time when the message was first due in this queue.
     """
     of_message = Window.partitionBy("id").orderBy("token")
     before = F.lag(F.struct("queue", "first_due_at", "finished_at", "went_on")).over(of_message)
@@ -106,9 +106,9 @@ def arriving(turns: DataFrame) -> DataFrame:
 def stays(turns: DataFrame) -> DataFrame:
     """Return the stays of messages in queues.
 
-    Columns: id, stay, queue, created_at, came_at, started_at, finished_at, attempts, outcome, moved_to. `started_at`
-    is the start of the first attempt; `finished_at` and `outcome` are those of the last one. `attempts` counts the
-    known attempts.
+    Columns: id, stay, queue, created_at, came_at, started_at, finished_at, attempts, outcome, moved_to. `started_at` is
+    the start of the first attempt; `finished_at` and `outcome` belong to the last one. `attempts` counts the known
+    attempts.
     """
     last = F.max_by(F.struct("finished_at", "outcome", "moved_to"), "token")
     found = (
@@ -142,14 +142,14 @@ def messages(turns: DataFrame) -> DataFrame:
 
 
 def links(turns: DataFrame) -> DataFrame:
-    """Return which message was made from which: `child` and `parent`, ids of messages, each pair once.
+    """Return which messages were made from which: `child` and `parent`, ids of messages, each pair once.
 
     A message that was forked, split or replayed has its parents in its headers. Each part of a set names the set's
     message. The joined message names it too, with the ids of up to 100 parts, in case the parts have no history.
     """
     parents, of_set, replayed = F.col("made_of.parents"), F.col("made_of.set"), F.col("made_of.replayed")
-    newest = F.coalesce(F.greatest(F.array_max(parents), of_set), F.lit(0))  # which passes over nulls
-    is_replay = F.coalesce(replayed >= newest, F.lit(False))  # else the header is that of what it was made of
+    newest = F.coalesce(F.greatest(F.array_max(parents), of_set), F.lit(0))  # which ignores nulls
+    is_replay = F.coalesce(replayed >= newest, F.lit(False))  # otherwise it has the header from its parent
     is_joined = of_set.isNotNull() & ~is_replay
     nearest = F.when(is_replay, F.array(replayed)).when(is_joined, F.array(of_set)).otherwise(parents)
     found = F.concat(
@@ -163,7 +163,7 @@ def links(turns: DataFrame) -> DataFrame:
 def batches(messages: DataFrame) -> DataFrame:
     """Return the batches whose staged results contain messages: `batch`, `source` (the station's queue).
 
-    Rows that name the message they were made from are not needed here.
+    Rows that name the message from which they were made are not needed here.
     """
     made = messages.where(F.col("batch").isNotNull()).select("batch").distinct()
     lent = messages.select(F.col("last.worker").alias("batch"), F.col("last.queue").alias("source")).distinct()
@@ -173,7 +173,7 @@ def batches(messages: DataFrame) -> DataFrame:
 def origins(turns: DataFrame, links: DataFrame, depth: int) -> DataFrame:
     """Return the origins of messages: `id`, `origin` and `beyond`, one row for each origin of a message.
 
-    An origin is a message without known parents. It need not be in the frame. Links are followed up to `depth` times;
+    An origin is a message without known parents. It need not be in the frame. At most `depth` links are followed;
     `beyond` says whether there are more.
     """
     above = links.select(F.col("child").alias("at"), F.col("parent").alias("next"))
@@ -209,7 +209,7 @@ def check_depth(depth: object) -> int:
 
 
 def _pairs(of: Column, child: Callable[[Column], Column], parent: Callable[[Column], Column]) -> Column:
-    """Return a link for each id in an array; no links if there is no array."""
+    """Return a link for each id in an array; no links if the array is null."""
     pairs = F.transform(of, lambda id: F.struct(child(id).alias("child"), parent(id).alias("parent")))
     return F.coalesce(pairs, F.array().cast("array<struct<child:bigint,parent:bigint>>"))
 

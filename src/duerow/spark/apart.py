@@ -1,7 +1,7 @@
-"""Consumers of message stations that survive a function that hangs, in one of two ways.
+"""Consumers of message stations that survive a hanging function, in one of two ways.
 
-Where the function runs in the process of Spark's task, that process ends when the lease is over, and Spark starts
-another. A function with a timeout runs in a child of that process, which is killed.
+If the function runs in the process of Spark's task, that process ends when the lease ends, and Spark starts another. A
+function with a timeout runs in a child of that process, which is killed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LOG: Final = logging.getLogger("duerow.spark")
 
 
 class WatchedConsumer(TaskConsumer):
-    """A consumer whose function runs in this process, which ends if a call outlasts the lease of its message.
+    """A consumer whose function runs in this process; the process ends if a call outlasts the lease of its message.
 
-    Then the message is somebody else's, and so are the others of its chunk.
+    By then this consumer has lost the message, and the other messages of its chunk as well.
     """
 
     def _call(self, chunk: Chunk, tally: Tally) -> None:
@@ -37,7 +37,7 @@ class WatchedConsumer(TaskConsumer):
 class ApartConsumer(TaskConsumer):
     """A consumer whose function runs in a child of this process, which is killed when a call takes too long.
 
-    While a slow call runs, the rest of its chunk is settled and given back, and the lease of its message is extended.
+    During a slow call, the rest of the chunk is settled or given back, and the lease of the call's message is extended.
 
     Args:
         station: see TaskConsumer. A call may take as long as its timeout, or as its lease if it has none.
@@ -45,7 +45,7 @@ class ApartConsumer(TaskConsumer):
         max_hops: see TaskConsumer.
         chunk: see TaskConsumer.
         calls: the child.
-        key: identifies the station there.
+        key: identifies the station in the child.
         pickled: the station.
     """
 
@@ -70,18 +70,18 @@ class ApartConsumer(TaskConsumer):
             began = now
 
     def _decided(self, message: Message) -> Settlement:
-        """Return how the turn of a message ends: as `Station.settlement` does, with the call in the child."""
+        """Return how the turn of a message ends, like `Station.settlement`, but with the call in the child."""
         self._calls.prepare(self._key, self._pickled, self._sealing)
         until = time.monotonic() + self._timeout.total_seconds()
         try:
             outcome = self._outcome(message, until)
-        except BaseException:  # whoever calls next must not receive what this call returns
+        except BaseException:  # the next caller must not receive the result of this call
             self._calls.kill()
             raise
         return self._station.concluded(message, outcome, self._max_hops)
 
     def _outcome(self, message: Message, until: float) -> Any:
-        """Return what the station decides, or the error because of which the attempt has failed."""
+        """Return the station's decision, or the error that failed the attempt."""
         try:
             self._calls.begin(self._key, message)
         except HandlerDied as error:
@@ -95,9 +95,9 @@ class ApartConsumer(TaskConsumer):
             return error
 
     def _wait(self, until: float) -> DuerowError | None:
-        """Wait for the call; if it is slow, let others have the rest of its chunk, and keep its lease meanwhile.
+        """Wait for the call; if it is slow, give back the rest of the chunk and keep extending the lease.
 
-        Return why the call has to be given up: its time is up, or its message is no longer this consumer's.
+        Return why the call has to be given up: its time is up, or this consumer has lost its message.
         """
         reservation, chunk, tally = self._in_hand
         if self._calls.ended(min(chunk.until, until) - time.monotonic()):
@@ -120,7 +120,7 @@ class ApartConsumer(TaskConsumer):
         return None
 
     def _let_go(self, chunk: Chunk, tally: Tally) -> None:
-        """Settle the part of a chunk that is done, and give back what has not begun."""
+        """Settle the messages of a chunk that are done, and give back those that have not begun."""
         chunk.release()
         self.settle(chunk.ended, tally)
         chunk.ended.clear()

@@ -1,4 +1,4 @@
-"""A batch as the driver holds it: receipts and ranges of ids, never payloads."""
+"""A batch on the driver: receipts and ranges of ids, never payloads."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Batch:
     """Messages that are leased to the driver.
 
     Attributes:
-        claim: the claim id, by which the executors find them again.
-        leased: their receipts, in the order of ids.
+        claim: the claim id, by which the executors find the messages.
+        leased: the receipts of the messages, in the order of ids.
     """
 
     claim: str
@@ -55,13 +55,13 @@ class Batch:
         return [(piece[0].id, piece[-1].id) for piece in pieces]
 
     def of(self, ids: Iterable[int]) -> Batch:
-        """Return the part of the batch that consists of these messages."""
+        """Return a batch of only these messages."""
         wanted = set(ids)
         receipts = [receipt for receipt in self.leased.receipts if receipt.id in wanted]
         return Batch(self.claim, Lease(receipts, self.leased.groups))
 
     def halves(self) -> list[Batch]:
-        """Return its two halves, or itself alone if it is one message."""
+        """Return the two halves of the batch, or only the batch itself if it has one message."""
         receipts, middle = self.leased.receipts, (len(self) + 1) // 2
         parts = [part for part in (receipts[:middle], receipts[middle:]) if part]
         return [Batch(self.claim, Lease(part, self.leased.groups)) for part in parts]
@@ -74,7 +74,7 @@ class Batch:
 
 
 def still_held(queue: Queue, batch: Batch, lease: timedelta) -> Batch:
-    """Extend the leases of a batch; return the part of it that is still ours."""
+    """Extend the leases of a batch; return the part of it that is still held."""
     held: set[int] = set()
     for piece in batch.pieces():
         held.update(receipt.id for receipt in _extended(queue, piece, lease))
@@ -87,15 +87,14 @@ def _extended(queue: Queue, piece: Sequence[Receipt], lease: timedelta) -> Itera
 
 
 class Heartbeat:
-    """Extends the leases of a batch from a thread of its own whenever two thirds of them have passed.
+    """Extends the leases of a batch from a separate thread, whenever two thirds of their length have passed.
 
-    Normal batches are done long before. Messages that are ours no more are simply not extended: their turns will be
-    refused.
+    Normal batches are done long before that. Leases that were lost are not extended, and their turns will be refused.
 
     Args:
-        queue: whose messages.
+        queue: the queue of the messages.
         batch: the batch.
-        lease: for how long they were lent, and are extended.
+        lease: how long the messages were leased, and for how long leases are extended.
     """
 
     def __init__(self, queue: Queue, batch: Batch, lease: timedelta) -> None:

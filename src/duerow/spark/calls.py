@@ -1,7 +1,7 @@
 """Calls a station's function in a child of the task's process, and kills the child if a call takes too long.
 
-Nothing less would end every call. A thread cannot be ended, and code that holds the interpreter's lock, such as a
-regular expression that backtracks for hours, stops all threads of its process.
+Nothing else ends every call: a thread cannot be killed, and code that holds the interpreter's lock, such as a regular
+expression that backtracks for hours, stops all threads of its process.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ NAME: Final = "duerow-station"
 """The name of the child processes."""
 
 MOST_STATIONS: Final = 32
-"""A child that has loaded more stations than this is replaced, because they stay in its memory."""
+"""A child that has loaded more stations than this is replaced, because the stations stay in its memory."""
 
 STDERR: Final = 2
 
 Key = tuple[str, str]
-"""A run, and the name of a station in it."""
+"""A run and the name of a station in it."""
 
 
 class Calls:
     """Calls functions of stations in a child, one call at a time.
 
-    Each process of Spark has one object of this class, so at most one child, whatever the number of stations.
+    Each Spark process has one object of this class, and so at most one child, however many stations there are.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Calls:
     def prepare(self, key: Key, station: bytes, sealing: Cipher | None) -> None:
         """Start the child unless it is running, and wait until it has loaded the station.
 
-        The time of a call begins only after this.
+        A call's time limit starts only after this.
 
         Args:
             key: identifies the station.
@@ -78,17 +78,17 @@ class Calls:
         return self._running.ended(seconds)
 
     def result(self) -> Any:
-        """Return what the station decides for the message; raise what its function raised, or HandlerDied."""
+        """Return the station's decision for the message; raise what its function raised, or HandlerDied."""
         return self._running.answer()
 
     def kill(self) -> None:
-        """End the call and its process, if there are any; the next call starts a new process."""
+        """Kill the process, if there is one, along with any call; the next call starts a new process."""
         if self._child is not None:
             self._child.kill()
         self.close()
 
     def close(self) -> None:
-        """Let the child end, if there is one; the next call starts a new one."""
+        """Let the child, if there is one, end; the next call starts a new one."""
         child, self._child = self._child, None
         self._loaded.clear()
         if child is not None:
@@ -101,13 +101,13 @@ class Calls:
 
 
 class Functions:
-    """What the child calls. It keeps each station that it has loaded."""
+    """The functions that the child calls. It keeps each station that it has loaded."""
 
     def __init__(self) -> None:
         self._loaded: dict[Key, tuple[Station, Cipher | None]] = {}
 
     def __call__(self, request: tuple[Key, bytes | None, bytes | None]) -> Any:
-        """Load a station, or return what a station decides for a message."""
+        """Load a station, or return a station's decision for a message."""
         key, packed, message = request
         if packed is not None:
             station, sealing = pickle.loads(packed)  # noqa: S301 - from the task, as the function itself
@@ -122,7 +122,7 @@ def _packed(message: Message) -> bytes:
     """Return a message as bytes, even if the type of its payload is defined in the main program."""
     try:
         return pickle.dumps(message)
-    except Exception:  # pickle.PicklingError, AttributeError or TypeError, by the version of Python
+    except Exception:  # pickle.PicklingError, AttributeError or TypeError, depending on the version of Python
         return dumps(message)
 
 

@@ -1,4 +1,4 @@
-"""The plots of `analytics.page`: rows of its frames in, charts out."""
+"""The plots of `analytics.page`, made from the rows of its frames."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DECADES: Final = (0.0001, 0.001, 0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000)
 
 
 def flow(rows: Sequence[Row]) -> Chart:
-    """Return the ways between queues; rows of source, target, is_end and count."""
+    """Return a chart of the ways between queues, from rows of source, target, is_end and count."""
     names = list(dict.fromkeys((name, is_end) for row in rows for name, is_end in _places(row)))
     colours = dict(zip((name for name, is_end in names if not is_end), cycle(COLOURS), strict=False))
     through: Counter[tuple[str, bool]] = Counter()
@@ -66,8 +66,8 @@ def flow(rows: Sequence[Row]) -> Chart:
     )
     return Chart(
         "Ways",
-        "The width of a band is the number of messages that went from one queue to the next, or that were made there "
-        "of those here; on the right, how they ended.",
+        "The width of a band is the number of messages that went from one queue to the next, or that were made "
+        "there from messages of the first; on the right, how they ended.",
         figure(trace, margin={"l": 8, "r": 8, "t": 20, "b": 20}),
         height=440,
         narrow_height=620,
@@ -76,16 +76,16 @@ def flow(rows: Sequence[Row]) -> Chart:
 
 
 def rates(rows: Sequence[Row], step: int) -> Iterable[Chart]:
-    """Return what came in and what went wrong; rows of queue, at, and what `analytics.rates` counts.
+    """Return charts of arrivals and failures, from rows of queue, at, and the counts of `analytics.rates`.
 
-    At is when a step begins, in microseconds as the step is.
+    `at` is the start of a step; it and the step are in microseconds.
     """
     each = f"in each {_step(step)}"
     along = time_axis((_moment(row["at"]) for row in rows), timedelta(microseconds=step))
     came = _lines(rows, lambda row: row["in"], "%{y:,}")
     yield Chart(
-        "What came in",
-        f"Messages {each}: pushed, made of others, or moved there.",
+        "Messages that arrived",
+        f"Messages {each}: pushed, made from others, or moved there.",
         figure(*came, hovermode="x unified", xaxis=along, yaxis=axis("messages", rangemode="tozero")),
         wide=True,
     )
@@ -100,13 +100,13 @@ def rates(rows: Sequence[Row], step: int) -> Iterable[Chart]:
             go.Bar(name=name, x=shown, y=[counts[at] for at in shown], marker={"color": colour}, hovertemplate=hover)
         )
     total = sum(row["retried"] + row["dead"] for row in rows)
-    says = f"{total:,} turns failed; of all queues, {each}." if total else "No turn failed."
+    says = f"{total:,} turns failed, in all queues together, {each}." if total else "No turn failed."
     stacked = figure(*bars, barmode="stack", xaxis=along, yaxis=axis("turns", rangemode="tozero"))
     yield Chart("What failed", says, stacked, wide=True)
 
 
 def times(rows: Sequence[Row], step: int) -> Iterable[Chart]:
-    """Return the percentiles of each span; rows of `analytics.times`, and at, when a step begins, in microseconds."""
+    """Return charts of percentiles, from rows of `analytics.times` with `at`, the start of a step in microseconds."""
     along = time_axis((_moment(row["at"]) for row in rows), timedelta(microseconds=step))
     by_span: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -121,7 +121,7 @@ def times(rows: Sequence[Row], step: int) -> Iterable[Chart]:
         ]
         yield Chart(
             title,
-            f"{says} Lines are medians, dots what 95 of 100 took at most, in each {_step(step)}.",
+            f"{says} Lines are medians, dots are 95th percentiles, for each {_step(step)}.",
             figure(
                 *traces,
                 xaxis=along,
@@ -150,7 +150,7 @@ def _lines(rows: Sequence[Row], value: Any, hover: str) -> list[Any]:
 
 
 def _places(row: Mapping[str, Any] | Row) -> tuple[tuple[str, bool], tuple[str, bool]]:
-    """Return the names of a way's start and end; an outcome is not a queue, even if a queue has its name."""
+    """Return names for a way's start and end; an outcome is distinct from a queue of the same name."""
     return (row["source"], False), (row["target"], row["is_end"])
 
 

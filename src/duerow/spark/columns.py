@@ -1,4 +1,4 @@
-"""The columns of frames of messages and of finished turns, and how they are made from what a store reads."""
+"""The columns of frames of messages and of finished turns, and how they are made from a store's rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MESSAGE: Final[dict[str, DataType]] = {
     "last_attempt_at": _MOMENT,
     "last_error": _TEXT,
 }
-"""Of messages: fields as in `duerow.Message`; the payload as JSON text, the last error as "Type: message"."""
+"""The columns of messages: fields of `duerow.Message`; the payload as JSON text, the last error as "Type: message"."""
 
 TURN: Final[dict[str, DataType]] = {
     "id": _LONG,
@@ -77,7 +77,7 @@ TURN: Final[dict[str, DataType]] = {
     "worker": _TEXT,
     "error": _TEXT,
 }
-"""Of turns that are over: fields as in `duerow.queue.history.Event`, made of them likewise."""
+"""The columns of finished turns: fields of `duerow.queue.history.Event`, converted in the same way."""
 
 _ERRORS: Final = ("last_error", "error")
 
@@ -86,7 +86,7 @@ def schema_of(columns: dict[str, DataType], wanted: Sequence[str] | None) -> Str
     """Return the schema of a frame with the given columns; None: all columns.
 
     Raises:
-        ConfigurationError: there is no such column, or one is wanted twice.
+        ConfigurationError: a column does not exist, or is wanted twice.
     """
     names = list(columns) if wanted is None else list(wanted)
     if unknown := [name for name in names if name not in columns]:
@@ -97,7 +97,7 @@ def schema_of(columns: dict[str, DataType], wanted: Sequence[str] | None) -> Str
 
 
 def check_schema(columns: dict[str, DataType], given: StructType) -> None:
-    """Raise ConfigurationError unless a schema consists of such columns; types are not converted."""
+    """Raise ConfigurationError unless a schema consists of these columns; types are not converted."""
     known = schema_of(columns, given.names)
     for theirs, ours in zip(given.fields, known.fields, strict=True):
         if theirs.dataType != ours.dataType:
@@ -108,19 +108,19 @@ def check_schema(columns: dict[str, DataType], given: StructType) -> None:
 
 
 def needed(names: Sequence[str], turns: bool) -> tuple[str, ...]:
-    """Return what to read of a store for these columns: also what says where to go on, and what a payload is."""
+    """Return the fields to read for these columns, plus those that give the next page's start and a payload's kind."""
     place = ("id", "token") if turns else ("id",)
     kind = ("kind", "queue", "key", "headers") if "payload" in names else ()
     return tuple(dict.fromkeys((*place, *kind, *names)))
 
 
 class Shape:
-    """Turns what a store reads into batches for Spark.
+    """Turns the rows of a store into batches for Spark.
 
     Args:
         schema: the columns that Spark wants.
-        sealing: decrypts payloads; None: those that are encrypted cannot be read.
-        as_kept: leave encrypted payloads as they are kept.
+        sealing: decrypts payloads; None: encrypted payloads cannot be read.
+        as_kept: whether to leave encrypted payloads as they are stored.
     """
 
     def __init__(self, schema: StructType, sealing: Cipher | None, as_kept: bool) -> None:
@@ -131,7 +131,7 @@ class Shape:
         """Return a table of a store's columns as batches of exactly the declared schema.
 
         Raises:
-            KeyMissing: a payload is encrypted, and no key for it was given.
+            KeyMissing: a payload is encrypted and its key was not given.
         """
         arrays = [self._column(table, column).cast(column.type) for column in self.schema]
         made = pa.Table.from_arrays(arrays, schema=self.schema).combine_chunks()
@@ -160,7 +160,7 @@ class Shape:
 
 
 def of_records(records: Sequence[Record | HistoryRow], names: Sequence[str], types: dict[str, DataType]) -> pa.Table:
-    """Return what a store read as a table of columns, JSON still as text."""
+    """Return the rows of a store as a table of columns, with JSON still as text."""
     kinds: dict[str, pa.DataType] = {
         field.name: pa.string() if pa.types.is_map(field.type) else field.type
         for field in to_arrow_schema(StructType([StructField(name, types[name]) for name in names]), timezone="UTC")
@@ -171,7 +171,7 @@ def of_records(records: Sequence[Record | HistoryRow], names: Sequence[str], typ
 
 
 def _each(found: pa.ChunkedArray, made_of: Callable[[list[str]], pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
-    """Return the result for each text; equal texts, which are common, are converted once."""
+    """Return the result for each text; equal texts, which are common, are converted only once."""
     if found.null_count == len(found):
         return pa.chunked_array([pa.nulls(len(found), kind)])
     encoded = found.combine_chunks().dictionary_encode()
@@ -185,17 +185,17 @@ def _is_any_sealed(kinds: pa.ChunkedArray) -> bool:
 
 
 def _header_pairs(text: str) -> list[tuple[str, str]]:
-    """Return headers as Spark's map: text as it is, other scalars as JSON."""
+    """Return headers as pairs for Spark's map: text as it is, other scalars as JSON."""
     return [(name, header_text(value)) for name, value in codec.decode_headers(text).items()]
 
 
 def header_text(value: Scalar) -> str:
-    """Return a header as Spark's map has it: text as it is, other scalars as JSON."""
+    """Return a header as text for Spark's map: text as it is, other scalars as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _said(text: str) -> str | None:
-    """Return an error as "Type: message"; the message of an exception begins with its type already."""
+    """Return an error as "Type: message"; the message of an exception already begins with its type."""
     failure = codec.decode_failure(text)
     if failure is None or failure.message.startswith(f"{failure.type}: "):
         return None if failure is None else failure.message

@@ -1,4 +1,4 @@
-"""`python -m duerow.spark MODULE:PIPELINE`: run a pipeline on Spark, and print a report."""
+"""`python -m duerow.spark MODULE:PIPELINE`: run a pipeline on Spark and print a report."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(
     finishes the messages that are running and ends.
     """
     log_to_stderr(as_json, verbose)
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java that it closes
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # otherwise it logs each connection to Java when it closes
     ways = {name: way for name, way in (("urlenv", urlenv), ("urlfile", urlfile)) if way is not None}
     if not ways and url is None:
         raise typer.BadParameter("say where the queues are: by --db, --urlenv, --urlfile or DUEROW_URL")
@@ -95,7 +95,7 @@ def run(
     else:
         _print(lines)
     if until != "stopped" and any(one.left for one in tallies.values()):
-        raise typer.Exit(LEFT)  # which kinds, and of which queues, is in the log
+        raise typer.Exit(LEFT)  # the log names the kinds and queues
 
 
 def _print(lines: Sequence[Line]) -> None:
@@ -112,7 +112,7 @@ def _print(lines: Sequence[Line]) -> None:
 
 
 def main() -> None:
-    """Run the command; an error is one line on standard error, without a traceback."""
+    """Run the command; report an error as one line on standard error, without a traceback."""
     try:
         app(prog_name="python -m duerow.spark")
     except (DuerowError, SQLAlchemyError, OSError) as error:

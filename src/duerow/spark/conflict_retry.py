@@ -1,4 +1,4 @@
-"""A retry of a killed Spark task waits until the database has undone the killed task's transaction.
+"""Make a retry of a killed Spark task wait until the database has undone the killed task's transaction.
 
 Some databases notice at once that the client of a transaction is gone. Others keep the transaction open for a while,
 and reject every conflicting write in the meantime. Spark tries a task four times within seconds, so such a retry has
@@ -21,22 +21,21 @@ T = TypeVar("T")
 LOG: Final = logging.getLogger("duerow.spark")
 
 ABANDONED: Final = 100.0
-"""Seconds to wait for the transaction of a killed process: a server keeps it open for a minute, and checks every half
-minute."""
+"""Seconds to wait for a killed process's transaction: a server keeps it for a minute and checks every 30 seconds."""
 
 LONGEST_PAUSE: Final = 2.0
 """The longest pause between two tries, in seconds."""
 
 
 def outlast(ask: Callable[[], T], again: Callable[[], bool] = lambda: True) -> T:
-    """Return the result of `ask`; call it again as long as it loses a conflict with another transaction.
+    """Return the result of `ask`; call it again as long as it loses conflicts with other transactions.
 
     Args:
         ask: a function that takes effect at most once, however often it is called.
         again: returns whether it can still be called again.
 
     Raises:
-        Conflict: it kept losing for too long, or cannot be called again.
+        Conflict: it kept losing conflicts for too long, or cannot be called again.
     """
     return keep_trying(ask, Conflict, Backoff(LONGEST_PAUSE), ABANDONED, time.sleep, tell=_tell, again=again)
 
@@ -46,7 +45,7 @@ def _tell(lost: Conflict) -> None:
 
 
 class Rest(Generic[T]):
-    """The rest of an iterator, and whether anything was read from it.
+    """The rest of an iterator, which records whether anything was read from it.
 
     Args:
         iterator: the iterator.

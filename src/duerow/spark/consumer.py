@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OnlyKinds = Mapping[str, Collection[str]]
-"""Queues that hold messages of kinds unknown to their stations, with the kinds that these know."""
+"""The queues that hold messages of kinds unknown to their stations, with the kinds that the stations know."""
 
 WORKER: Final = "spark"
 """The name of a station's workers in `leased_by`."""
@@ -42,27 +42,28 @@ FIRST: Final = 250
 """The size of the first claim, while nothing is known about the function."""
 
 HORIZON: Final = 1.0
-"""The most seconds for a chunk, or a third of the lease if that is less; what has not begun by then is released."""
+"""The most seconds for a chunk, or a third of the lease if that is less; the rest of the chunk is then released."""
 
 SHORT_TURN: Final = 0.5
 """Seconds after which a task ends as soon as another station has something due."""
 
 OUTAGE: Final = 30.0
-"""Seconds for which a task waits for a database that does not answer, before it fails."""
+"""Seconds for which a task waits for a database that does not answer before the task fails."""
 
 
 class Tally(msgspec.Struct):
-    """What a task did as far as it knows: a hint. The truth is in the database.
+    """What a task knows that it did. This is only a hint: the database has the true counts.
 
     Attributes:
         claimed: messages that were reserved.
         settled: messages whose turn ended with a move or as done.
-        failed: messages that will be tried again.
+        failed: messages that will be retried.
         buried: messages that were given up.
         released: messages that were given back before they began.
-        refused: messages that were no longer its own when it settled them.
-        left: messages in its queue that it does not take because their kinds are unknown, at the last look of the run.
-        observed: what the `observe` of a frame station found in the last batch that was finished, by name.
+        refused: messages that it no longer held when it settled them.
+        left: messages in its queue that it does not take because it does not know their kinds, when the run last
+            checked.
+        observed: the values of a frame station's `observe` for the last finished batch, by name.
     """
 
     claimed: int = 0
@@ -75,11 +76,11 @@ class Tally(msgspec.Struct):
     observed: dict[str, Any] = {}
 
     def __str__(self) -> str:
-        """The counts alone: what is observed may quote payloads."""
+        """The counts only, because observed values may quote payloads."""
         return ", ".join(f"{name}={getattr(self, name)}" for name in COUNTS)
 
     def count(self, pairs: Iterable[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
-        """Count turns that ended in one transaction; a refused one that is still ours ends in another."""
+        """Count turns that ended in one transaction; a refused turn that is still held ends in another."""
         why = {one.receipt: one.error for one in refused}
         for reservation, settlement in pairs:
             if why and (error := why.get(reservation.receipt)) is not None:
@@ -109,11 +110,11 @@ _NOW: Final = timedelta(0)
 
 
 def due_in(database: Database, queues: Sequence[str], only: OnlyKinds, sleep: timedelta = _NOW) -> timedelta | None:
-    """Return how long until some queues have something due: in those of `only`, of these kinds.
+    """Return how long until some queues have something due; for queues in `only`, only their kinds count.
 
-    Pushes into them wake whoever asks, for as long as `sleep` says; see `MessageStore.next_due`. The answer can be
-    relied on even so: a driver claims nothing, and it is claims that find what was pushed before the last look and
-    committed after it.
+    For as long as `sleep` says, pushes into the queues wake the caller; see `MessageStore.next_due`. The answer is
+    reliable in any case. It has to be, because a driver makes no claims: only a claim would find messages that were
+    pushed before the last check and committed after it.
     """
     return database.run(lambda: database.store.messages.next_due(queues, sleep, only, relied_on=True))
 
@@ -128,7 +129,7 @@ class TaskSettler:
 
     Args:
         station: the station.
-        database: the database of its queue.
+        database: the database of the station's queue.
         chunk: the most messages that are settled at once.
     """
 
@@ -156,7 +157,7 @@ class TaskSettler:
         return patiently(ask, OUTAGE)
 
     def settle(self, batch: list[Ended], tally: Tally) -> None:
-        """End turns as decided, and count them; a turn that cannot be ended becomes a failed attempt."""
+        """End turns as decided and count them; a turn that cannot end that way becomes a failed attempt."""
         self._patient_until = time.monotonic() + OUTAGE
         tally.claimed += len(batch)
         run(self._settler.settle(batch), lambda step: self._act(step, tally))
@@ -185,11 +186,11 @@ class TaskSettler:
 
 
 class Chunk:
-    """The messages that a task has in hand.
+    """The messages that a task holds.
 
     Args:
         reservations: the messages, none of which has begun.
-        horizon: seconds after which no more begin.
+        horizon: the seconds after which no further message begins.
     """
 
     def __init__(self, reservations: Sequence[BareReservation], horizon: float) -> None:
@@ -203,13 +204,13 @@ class Chunk:
         self.ended.append(Ended(Attempt(reservation, self.since, self.since, seconds=seconds), settlement))
 
     def release(self) -> None:
-        """Give back what has not begun."""
+        """Give back the messages that have not begun."""
         while self.waiting:
             self.end(self.waiting.popleft(), Release())
 
 
 class TaskConsumer(TaskSettler):
-    """A station's consumer in one process.
+    """A station's consumer in a process.
 
     Args:
         station: the station whose function to call.
@@ -219,7 +220,7 @@ class TaskConsumer(TaskSettler):
     """
 
     def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
-        # With one attempt in all, a chunk that dies must not take others with it.
+        # If each message has only one attempt, a crash must not take other messages of the chunk with it.
         self._chunk = 1 if station.policy.limit == 1 else chunk
         super().__init__(station, database, self._chunk)
         sealing = database.encryption
@@ -232,8 +233,8 @@ class TaskConsumer(TaskSettler):
     ) -> Tally:
         """Work until nothing is due, or until the time or the number of messages is used up.
 
-        A message must not wait at each station until a busy one has finished: a task ends earlier if something is due
-        in the other queues, of the kinds in `only`.
+        Messages must not wait at other stations until a busy station has finished, so a task ends earlier if something
+        is due in the other queues; for queues in `only`, only their kinds count.
         """
         tally, known = Tally(), bool(self._queue.only)
         begun = time.monotonic()
@@ -244,13 +245,13 @@ class TaskConsumer(TaskSettler):
             if not limit or not (reservations := self._claim(limit)):
                 break
             self._handle(reservations, tally)
-        if self._queue.only and (not known or not tally.claimed):  # it has met some, or found nothing else
+        if self._queue.only and (not known or not tally.claimed):  # it has met unknown kinds, or found nothing else
             tally.left = 1
         self.write_counts()
         return tally
 
     def _is_due(self, queues: Sequence[str], only: OnlyKinds) -> bool:
-        """Return whether something is due in one of these queues; of a database that does not answer: no."""
+        """Return whether something is due in one of these queues; False if the database does not answer."""
         try:
             return is_due(due_in(self._queue.database, queues, only))
         except StoreUnavailable:
@@ -260,9 +261,9 @@ class TaskConsumer(TaskSettler):
         return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
 
     def _handle(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
-        """Call the function for as many as the horizon allows, and end all turns in one transaction."""
+        """Call the function for as many messages as the horizon allows, and end all turns in one transaction."""
         begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
-        if others:  # before anything is begun that could end this process, and their attempts with it
+        if others:  # before a message begins that could kill this process and use up the others' attempts
             given_back = Chunk(others, 0.0)
             given_back.release()
             self.settle(given_back.ended, tally)
@@ -284,7 +285,7 @@ class TaskConsumer(TaskSettler):
             began = now
 
     def _learn(self, ended: int, begun: int, seconds: float) -> None:
-        """Claim what the function can do within the horizon; four times as many if it was quick."""
+        """Adapt the claim to what the function can do within the horizon; if it was quick, up to four times as many."""
         if seconds < self._horizon / 2:
             self._limit = min(self._chunk, 4 * begun)
         else:

@@ -1,4 +1,4 @@
-"""Messages for other databases, in a run on Spark: the driver sends them, since executors may not reach those."""
+"""Messages for other databases, in a run on Spark: the driver sends them, because executors may not reach those."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CrossingJob(Job):
 
     @property
     def held(self) -> bool:
-        """Whether the other database did not answer just now."""
+        """Whether the other database did not answer recently."""
         return self._worker.pause > 0
 
     def round(self) -> None:
-        """Send what waits, for some seconds."""
+        """Send waiting messages for some seconds."""
         before = self._worker.sent
         timer = threading.Timer(TURN, self._worker.stop)
         timer.start()
@@ -42,5 +42,5 @@ class CrossingJob(Job):
             self.count(Tally(claimed=sent, settled=sent))
 
     def close(self) -> None:
-        """Close the other database if it was opened for this."""
+        """Close the other database if it was opened for this job."""
         self._worker.close()

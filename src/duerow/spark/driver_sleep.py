@@ -1,4 +1,4 @@
-"""How the driver of a run sleeps while there is nothing to start."""
+"""How the driver of a run sleeps while it has nothing to start."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 SHORT_SLEEP: Final = 0.5
-"""The most seconds of a sleep while the driver waits for more than a push, and between two looks at the stop event."""
+"""The most seconds of a sleep while the driver waits for more than pushes, and between checks of the stop event."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
 
 class DriverSleep:
-    """Sleeps of growing length, which a push into the stations' queues or the end of a round interrupts.
+    """Sleeps of growing length, which end early on a push into the stations' queues or at the end of a round.
 
     Args:
-        run: the name of what is run, for the log.
+        run: the name of the run, for the log.
         queue: one of the queues, for its database.
-        queues: the names of all.
+        queues: the names of all queues.
     """
 
     def __init__(self, run: object, queue: Queue[Any], queues: Sequence[str]) -> None:
@@ -41,33 +41,33 @@ class DriverSleep:
 
     @property
     def poll(self) -> float:
-        """The most seconds to sleep: as long as an idle worker does."""
+        """The most seconds to sleep: as long as an idle worker sleeps."""
         return poll_interval(self._hears).total_seconds()
 
     def hears_again(self) -> None:
-        """Record that pushes end a sleep from now on."""
+        """Record that pushes end sleeps from now on."""
         self._hears, self._told_deaf = True, False
 
     def hears_no_more(self, error: Exception) -> None:
-        """Record that pushes end no sleep; logged once, not at every attempt."""
+        """Record that pushes no longer end sleeps; this is logged once, not at every attempt."""
         if not self._told_deaf:
             LOG.warning("%s: cannot listen for pushes: %s; polling instead", self._run, error)
         self._hears, self._told_deaf = False, True
 
     def listen(self) -> None:
-        """Hear of pushes from now on, if the database tells of them."""
+        """Start listening for pushes, if the database reports them."""
         self._wakeup.listen()
 
     def wake(self) -> None:
-        """End the sleep, since a round has ended; from any thread."""
+        """End the sleep because a round has ended; can be called from any thread."""
         self._ended.set()
         self._wakeup.wake()
 
     def started(self, anything: bool) -> None:
-        """Record whether the last look started anything.
+        """Record whether the last check started anything.
 
-        What is heard and starts nothing is a push into a queue that is worked on already, or on SQLite any change at
-        all. There may be thousands in a second, so the driver hears nothing for a moment.
+        A notification that starts nothing is a push into a queue that already has a round, or on SQLite any change at
+        all. There may be thousands a second, so the driver stops listening for a moment.
         """
         if anything:
             self._interval.reset()
@@ -88,5 +88,5 @@ class DriverSleep:
         self._ended.clear()
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         self._wakeup.close()

@@ -1,6 +1,6 @@
-"""Most payloads fit their columns, and that is seen at a glance: by a decoder that keeps nothing of what it reads.
+"""A fast check that a payload fits its columns, as most do, with a decoder that keeps nothing of what it reads.
 
-What it does not let pass is looked at closely by `value_checks.check_text`, which says what is wrong, if anything is.
+Payloads that do not pass are checked closely by `value_checks.check_text`, which says what is wrong, if anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def glance(of: DataType) -> Callable[[str], bool]:
-    """Return a function that says whether a JSON text certainly fits a type's columns; False: it may still fit."""
+    """Return a function that says whether a JSON text certainly fits a type's columns; if False, it may still fit."""
     wanted = _type(of)
     if wanted is None:
         return lambda text: False
@@ -35,7 +35,7 @@ def glance(of: DataType) -> Callable[[str], bool]:
 
 
 def _type(of: Any) -> Any:
-    """Return a msgspec type that accepts only values that fit the columns of a type; None: there is none."""
+    """Return a msgspec type that accepts only values that fit the columns of a type; None if there is none."""
     from pyspark.sql import types
 
     match of:
@@ -53,7 +53,7 @@ def _type(of: Any) -> Any:
         case types.FloatType() | types.DoubleType():
             return float
         case types.StringType():
-            return Raw  # a column of text takes anything
+            return Raw  # a text column accepts anything
     return None
 
 

@@ -1,4 +1,4 @@
-"""Whether the data frame that the function of a frame station returned can be messages."""
+"""Checks whether the data frame that a frame station's function returned can become messages."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ TIME_RULES: Final = "spark.sql.legacy.timeParserPolicy"
 
 
 def check_times(station: Frame, spark: SparkSession, of: DataType | None) -> None:
-    """Raise ConfigurationError if columns hold times and Spark's rules for reading them would change them."""
+    """Raise ConfigurationError if columns hold times that Spark's rules for reading them would change."""
     if of is None or not has_times(of):
         return
-    rules = spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is no such rule
+    rules = spark.conf.get(TIME_RULES, "CORRECTED")  # Spark refuses a default that is not a valid rule
     if str(rules).upper() == "LEGACY":
         raise ConfigurationError(
-            f"{station}: {TIME_RULES} is LEGACY, by which Spark takes 0.123456 s in a payload for 123 s; "
+            f"{station}: {TIME_RULES} is LEGACY, so Spark would read 0.123456 s in a payload as 123 s; "
             "set it to CORRECTED for this session"
         )
 
 
 def check_columns(station: Frame, result: DataFrame) -> None:
-    """Raise ConfigurationError unless the columns of a result can be messages."""
+    """Raise ConfigurationError unless the columns of a result can become messages."""
     from pyspark.sql import types
 
     names = result.columns
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise unfit(station, f"has the column {', '.join(map(repr, twice))} twice; drop or rename one")
     if HOPS_COLUMN in map(str.lower, names):
-        raise unfit(station, f"has a column {HOPS_COLUMN!r}, as frames have themselves on their way; rename it")
+        raise unfit(station, f"has a column {HOPS_COLUMN!r}, which frames use internally; rename it")
     if odd := [name for name in names if name not in RESERVED and name.lower() in RESERVED]:
-        raise unfit(station, f"has the column {odd[0]!r}; the one that frames know is written {odd[0].lower()!r}")
+        raise unfit(station, f"has the column {odd[0]!r}; the column that frames use is written {odd[0].lower()!r}")
     if station.rowwise and "_id" not in names:
-        raise unfit(station, "has no column _id, which tells the message of each row; keep it, or leave rowwise out")
+        raise unfit(
+            station, "has no column _id, which identifies the message of each row; keep it, or leave rowwise out"
+        )
     if not station.rowwise and not payload_columns(result.schema):
         raise unfit(station, "has no columns for a payload")
     if len(station.ways) > 1 and "_queue" not in names:
-        raise unfit(station, f"has no column _queue, and may go to {', '.join(map(repr, station.ways))}")
+        raise unfit(station, f"has no column _queue to choose between {', '.join(map(repr, station.ways))}")
     wanted: dict[str, Any] = {
         "_id": types.IntegralType,
         "_priority": types.IntegralType,
@@ -60,5 +62,5 @@ def check_columns(station: Frame, result: DataFrame) -> None:
 
 
 def unfit(station: Frame, why: str) -> ConfigurationError:
-    """Return the error for a result that cannot be messages."""
+    """Return the error for a result that cannot become messages."""
     return ConfigurationError(f"{station}: the data frame that its function returned {why}")

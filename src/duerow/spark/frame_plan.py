@@ -1,4 +1,4 @@
-"""Show how Spark would carry out a frame station, before any message is reserved."""
+"""Show how Spark would execute a frame station, before any message is reserved."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def explain(pipeline: Pipeline, station: str, spark: SparkSession | None = None, mode: str = "formatted") -> None:
-    """Print Spark's plan for a batch of a frame station, and check that its result can be messages.
+    """Print Spark's plan for a batch of a frame station, and check that its result can become messages.
 
-    The function is called once, with a frame that has the station's columns. No job runs and no database is needed.
+    The function is called once, with a frame that has the station's columns. No job runs, and no database is needed.
 
     Args:
         pipeline: the pipeline.
@@ -33,7 +33,7 @@ def explain(pipeline: Pipeline, station: str, spark: SparkSession | None = None,
 
     Raises:
         ConfigurationError: the pipeline has no such frame station, its function fails, Spark cannot plan the result, or
-            the result cannot be messages of the queues that it goes to.
+            the result cannot become messages of its target queues.
     """
     frame = pipeline.station(station)
     if not isinstance(frame, Frame):
@@ -63,7 +63,7 @@ def explain(pipeline: Pipeline, station: str, spark: SparkSession | None = None,
 
 
 def _named(name: str) -> Any:
-    """Return what stands in the plan for the reading of a batch."""
+    """Return the placeholder in the plan for reading a batch."""
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
         yield from ()

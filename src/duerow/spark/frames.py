@@ -1,8 +1,7 @@
-"""The driver's side of a frame station: lend a batch, hand it to the function as a frame, let tasks carry it out.
+"""The driver's side of a frame station: lend a batch, pass it to the function as a frame, run the result as tasks.
 
-The driver holds receipts, never payloads. What goes wrong in a job is blamed on the batch, which is halved until the
-guilty message is alone; what is wrong with the function itself is seen in the plan and raised, and the batch is given
-back.
+The driver holds receipts, never payloads. If a job fails, the batch is halved until the faulty message is alone. A
+mistake in the function itself shows in the plan and is raised, and the batch is given back.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class BatchFailed(Exception):
     """A batch failed.
 
     Attributes:
-        cause: why.
+        cause: the reason.
     """
 
     def __init__(self, cause: BaseException) -> None:
@@ -74,7 +73,7 @@ class BatchFailed(Exception):
 
 
 class Tainted(Exception):
-    """Leases of a batch were lost before it was published; the batch runs again without those messages."""
+    """Some leases of a batch were lost before it was published; the batch runs again without those messages."""
 
 
 def called(station: Frame, frame: DataFrame) -> DataFrame:
@@ -98,7 +97,7 @@ def called(station: Frame, frame: DataFrame) -> DataFrame:
 
 
 def expected_of(targets: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that target queues declare, of those that declare a type."""
+    """Return the columns that target queues declare, for the queues that declare a type."""
     return {queue: schema_of(of) for queue, of in targets.items() if of is not None}
 
 
@@ -124,15 +123,15 @@ class FrameJob(Job):
         )
         self._counts_hops = not station.rowwise and run.pipeline.is_on_a_loop(station)
         self._lending, self._opened, self._ahead = threading.Lock(), False, False
-        self._now = threading.local()  # the round of this thread: two may be under way
+        self._now = threading.local()  # the round of this thread: two may be running
 
     @property
     def rounds(self) -> int:
-        """Two if more than one batch is due: the next one is reserved while tasks work on the first."""
+        """Two if more than one batch is due: the second is reserved while tasks work on the first."""
         return 2 if self._ahead else 1
 
     def count(self, tally: Tally) -> None:
-        """Add to the tally, and to the failures of the round under way in this thread."""
+        """Add to the tally, and to the failures of this thread's round."""
         super().count(tally)
         if (under_way := getattr(self._now, "round", None)) is not None:
             under_way.failed += tally.failed + tally.buried
@@ -157,14 +156,14 @@ class FrameJob(Job):
         LOG.info("%s of %s: %s", self.station, self._run.pipeline, self.tally)
 
     def _write_counts(self) -> None:
-        """Write the counts for `stats`; if that fails, they are written later, since the batch is finished."""
+        """Write the counts for `stats`; if that fails, they are written later, because the batch is finished."""
         try:
             self._run.database.write_counts()
         except StoreUnavailable as error:
             LOG.warning("%s of %s: cannot write its counts now: %s", self.station, self._run.pipeline, error)
 
     def _open(self) -> None:
-        """Raise ConfigurationError, before anything is lent, if the executors cannot load what the station needs."""
+        """Raise ConfigurationError, before any message is lent, if the executors cannot load what the station needs."""
         if self._opened:
             return
         places = self._run.parallelism
@@ -191,7 +190,7 @@ class FrameJob(Job):
         return Batch(claim, leased)
 
     def _give_back(self, left: Sequence[Batch], error: BaseException | None = None) -> None:
-        """Release the messages of these batches that are still ours; else they are due when their leases end."""
+        """Release the messages of these batches that are still held; if that fails, they are due after their leases."""
         for batch in left:
             for piece in batch.pieces():
                 try:
@@ -206,10 +205,10 @@ class FrameJob(Job):
     # Halving.
 
     def _work_off(self, left: list[Batch]) -> None:
-        """Run the batches of a stack, last first; a batch that fails is replaced by its halves.
+        """Run the batches of a stack, last first; replace a batch that fails by its halves.
 
-        A message that fails alone has failed by its policy. When so many batches have failed in a row that it cannot
-        be a single message's fault, all that is left fails, and comes again after its delays.
+        If a message fails alone, its attempt has failed, and its retry policy decides. After so many failures in a row
+        that no single message can be at fault, all remaining messages fail and are retried after their delays.
         """
         failures, allowed = 0, len(left[-1]).bit_length() + 1 + SPARE
         while left:
@@ -245,7 +244,7 @@ class FrameJob(Job):
         return [held] if len(held) else []
 
     def _check_spark(self, failed: BatchFailed) -> None:
-        """Raise StationFailed if Spark cannot be reached, because then no message is at fault."""
+        """Raise StationFailed if Spark cannot be reached, because in that case no message is at fault."""
         if self._run.stop.is_set():
             return
         try:
@@ -279,7 +278,7 @@ class FrameJob(Job):
     def _decided(
         self, ids: Sequence[int], batch: Batch, causes: dict[int, BaseException]
     ) -> list[tuple[BareReservation, Settlement]]:
-        """Return the settlements of failed messages that are still ours."""
+        """Return the settlements of failed messages that are still held."""
         find, max_hops = self._run.database.store.messages.find, self._run.pipeline.max_hops
         tokens = {receipt.id: receipt.token for receipt in batch.leased.receipts}
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
@@ -295,7 +294,7 @@ class FrameJob(Job):
     # One batch.
 
     def _carry_out(self, batch: Batch) -> None:
-        """Run a batch within the time that it has."""
+        """Run a batch within its time limit."""
         name = f"{batch.claim}.{secrets.token_hex(4)}"
         timeout = self.station.timeout
         with TimeLimit(self._run.spark, name, timeout) as limit:
@@ -308,7 +307,7 @@ class FrameJob(Job):
                 raise BatchFailed(TimedOut(why)) from failed
 
     def _compute(self, batch: Batch, name: str) -> None:
-        """Let the function plan the result, and let tasks compute and write it."""
+        """Have the function plan the result, and tasks compute and write it."""
         with self._run.labelled(self.station, f": {len(batch)} messages", name):
             messages = self._messages(batch)
             observed = Observed(self.station)
@@ -332,7 +331,7 @@ class FrameJob(Job):
                 raise
 
     def _tell_observed(self, values: dict[str, Any]) -> None:
-        """Pass on what was observed in a batch that is finished."""
+        """Report the observed values of a finished batch."""
         if not values:
             return
         self._now.round.observed = values
@@ -349,7 +348,7 @@ class FrameJob(Job):
     def _written(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
     ) -> tuple[FrameWriteJob, DataFrame]:
-        """Return what `_outgoing` does; raise ConfigurationError if Spark cannot write such columns as messages."""
+        """Return the result of `_outgoing`; raise ConfigurationError if Spark cannot write the columns as messages."""
         from pyspark.errors import AnalysisException
 
         try:
@@ -362,7 +361,7 @@ class FrameJob(Job):
     def _outgoing(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
     ) -> tuple[FrameWriteJob, DataFrame]:
-        """Return the instructions for the tasks that write, and the result that they get."""
+        """Return the instructions for the writing tasks, and the result that they get."""
         from pyspark.sql import functions
 
         check_columns(self.station, result)
@@ -375,7 +374,7 @@ class FrameJob(Job):
             has.add(PAYLOAD)
             for queue, expected in self._expected.items():
                 check_fits(self.station, queue, expected, written)
-        if self._counts_hops:  # also where the result has headers: they may be none of a message's
+        if self._counts_hops:  # even if the result has headers, which may not be those of a message
             moved = functions.get_json_object("_headers", "$.hops").cast("int")
             result = result.crossJoin(functions.broadcast(messages.agg(functions.max(moved).alias(HOPS_COLUMN))))
             has.add(HOPS_COLUMN)
@@ -385,7 +384,7 @@ class FrameJob(Job):
         return FrameWriteJob(self._desk, name, frozenset(has), written, receipts), result.select(*named)
 
     def _task(self, writing: FrameWriteJob) -> WriteTask:
-        """Return what writes a partition of a result."""
+        """Return the function that writes a partition of a result."""
         return write_task(writing)
 
     def _check(self, written: Sequence[Written], batch: Batch) -> None:
@@ -409,7 +408,7 @@ class FrameJob(Job):
             )
 
     def _drop(self, written: Sequence[Written], batch: Batch, name: str) -> None:
-        """End the turns of messages without a row in the result, and check that no message has two."""
+        """End the turns of messages without a row in the result, and check that no message has two rows."""
         returned = [id for one in written for id in one.ids]
         dropped = batch.of(set(batch.ids).difference(returned))
         for piece in dropped.pieces():
@@ -421,8 +420,8 @@ class FrameJob(Job):
         ((most, number),) = Counter(returned).most_common(1) or [(0, 0)]
         if number > 1:
             raise StationFailed(
-                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row of "
-                "one went on, that of the other was refused. With rowwise=True a result has each _id once"
+                f"{self.station} of {self._run.pipeline}: two partitions of its result have the _id {most}; the row in "
+                "one went on, the row in the other was refused. With rowwise=True, each _id may appear only once"
             )
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
@@ -453,13 +452,13 @@ class FrameJob(Job):
         self._settle_failed(batch, causes)
 
     def _look_closer(self) -> None:
-        """Messages of a batch were ours no more: tasks may have given them back, since they do not know their kinds."""
+        """Handle lost messages of a batch: tasks may have given them back because they do not know their kinds."""
         if self.reads_by_kind:
             self.met_unknown()
 
     @property
     def reads_by_kind(self) -> bool:
-        """Whether its tasks leave messages of unknown kinds; without a type they read JSON of any kind."""
+        """Whether its tasks leave messages of unknown kinds; without a declared type they read JSON of any kind."""
         return self.station.payload is not None
 
     def _group(self, batch: Batch, id: int) -> tuple[str, str] | None:
@@ -486,7 +485,7 @@ def _column(name: str, there: bool) -> Column:
 
 
 def _done(tally: Tally) -> Tally:
-    """Return what a task did, without what the driver has counted as claimed."""
+    """Return what a task did, without the claimed messages, which the driver counts."""
     return Tally(0, tally.settled, tally.failed, tally.buried, tally.released, tally.refused)
 
 

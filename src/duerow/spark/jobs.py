@@ -1,4 +1,4 @@
-"""How a run does one round of work for a station: here for message stations, in `frames` for frame stations."""
+"""How a run does a round of work for a station: message stations here, frame stations in `frames`."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ TURN: Final = 5.0
 """Seconds after which a task ends even if more is due, so that no station waits long for a free slot."""
 
 OVERDUE: Final = 1.0
-"""Seconds past its time after which a task is taken to hang in a call: it may settle its last chunk until then."""
+"""Seconds past its time after which a task is assumed to hang in a call; until then it may settle its last chunk."""
 
 PROCESS_ENDED: Final = "Python worker exited unexpectedly"
-"""What Spark says when a Python process of a task has ended by itself."""
+"""Spark's message when a Python process of a task has exited."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -48,15 +48,15 @@ class SparkRun:
     """What all stations of a run share: the session, the database and the limits.
 
     Attributes:
-        pipeline: what is run.
-        spark: where.
-        database: the driver's own way to the queues.
-        access: the executors' way.
-        chunk: messages that a task of a message station claims at most.
-        parallelism: tasks of a station at once.
+        pipeline: the pipeline that is run.
+        spark: the session that runs it.
+        database: the driver's own access to the queues.
+        access: the executors' access to the queues.
+        chunk: the most messages that a task of a message station claims.
+        parallelism: how many tasks of a station run at once.
         limited_parallelism: whether no more may run at once, even if Spark has room for them.
-        stop: set when no more is to be begun.
-        only: the kinds that stations know, by their queues, of those in which there are others; see `OnlyKinds`.
+        stop: set when nothing more may begin.
+        only: for queues that hold other kinds too, the kinds that their stations know; see `OnlyKinds`.
         limited: the queues whose rate operators limit.
     """
 
@@ -73,11 +73,11 @@ class SparkRun:
 
     @property
     def tag(self) -> str:
-        """The tag of all its jobs, which cancels them."""
+        """The tag of all of the run's jobs, by which they can be cancelled."""
         return f"duerow-{self.access.run}"
 
     def labelled(self, station: Station, more: str = "", *tags: str) -> AbstractContextManager[None]:
-        """Label the Spark jobs that this thread starts in a block with their station, and with what they do there."""
+        """Label the Spark jobs that this thread starts in a block with their station and what they do for it."""
         return labelled(self.spark, f"{station} of {self.pipeline}{more}", self.tag, *tags)
 
 
@@ -90,8 +90,8 @@ class Job(ABC):
 
     Attributes:
         station: the station.
-        queue: its messages, as the driver reaches them.
-        tally: what its tasks say that they did.
+        queue: the driver's handle of its queue.
+        tally: what its tasks report.
     """
 
     def __init__(self, run: SparkRun, station: Station) -> None:
@@ -119,12 +119,12 @@ class Job(ABC):
         return True
 
     def met_unknown(self) -> None:
-        """Tasks have met messages of unknown kinds: say which, once, and claim only others from now on."""
+        """Handle messages of unknown kinds that tasks met: log them once, and claim only known kinds from now on."""
         if not self.queue.only:
             self._look(self.queue._found_unknown)
 
     def look_for_unknown(self, now: bool = False) -> None:
-        """Count again what is left, from time to time or now, if there was any."""
+        """Count the left messages again, from time to time or `now`, if there were any."""
         if self.queue.only and (now or time.monotonic() - self._looked_at > UNKNOWN):
             self._look(self.queue.look_for_unknown)
 
@@ -140,11 +140,11 @@ class Job(ABC):
             self.tally.left = sum(self.queue.unknown.get(name, {}).values())
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        """Return the database's answer; wait for it while it is away, as long as the tasks do."""
+        """Return the database's answer; if it does not answer, wait as long as tasks do."""
         return patiently(ask, OUTAGE, self._run.stop.wait)
 
     def limit(self, limits: RunLimits) -> None:
-        """Follow what operators allow from now on; tasks that run finish what they have begun."""
+        """Apply the operators' limits from now on; running tasks finish what they have begun."""
         before, self._limits = self._limits, limits
         if (limits.rate, limits.rate_span) != (before.rate, before.rate_span):
             self._limited = budget_of(None if limits.rate is None else (limits.rate, limits.rate_span))
@@ -155,20 +155,20 @@ class Job(ABC):
 
     @property
     def may_begin(self) -> bool:
-        """Whether its rates allow another round now, and nothing else holds it up."""
+        """Whether its rates and everything else allow another round now."""
         return self._room() != 0 and not self.held
 
     @property
     def held(self) -> bool:
-        """Whether its messages wait for something that only time can tell, such as another database."""
+        """Whether its messages wait for something outside the queues, such as another database."""
         return False
 
     def _room(self) -> int | None:
-        """How many messages its rates let it begin now: its own, and that of operators; None: any number."""
+        """How many messages its own rate and the operators' rate let it begin now; None: any number."""
         return min((budget.room() for budget in self._budgets), default=None)
 
     def _spend(self, count: int) -> None:
-        """Record that so many messages were begun."""
+        """Record that this many messages were begun."""
         for budget in self._budgets:
             budget.spend(count)
 
@@ -178,23 +178,23 @@ class Job(ABC):
 
     @property
     def looks_in(self) -> float | None:
-        """In how many seconds it looks outside the queues for more to do; None: it does not."""
+        """The seconds until it next looks outside the queues for more to do; None: it does not look."""
         return None
 
     def look_for_more(self) -> None:  # noqa: B027 - most stations have nothing to look for
-        """Push what is to be done and comes from outside the queues, if it is time to look there."""
+        """Push new work from outside the queues, if it is time to look for it."""
 
     @abstractmethod
     def round(self) -> None:
-        """Work for some seconds on what is due; raise if it makes no sense to continue."""
+        """Work on due messages for some seconds; raise if it makes no sense to continue."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to close
-        """Release what it has opened."""
+        """Release the resources that it has opened."""
 
 
 @dataclass(frozen=True, eq=False)
 class StationRound:
-    """A round of a message station that is running.
+    """A running round of a message station.
 
     Attributes:
         group: the group of its Spark job.
@@ -208,25 +208,25 @@ class StationRound:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether a task of it must be hanging in a call."""
+        """Whether one of its tasks must be hanging in a call."""
         return time.monotonic() > self.until + OVERDUE
 
 
 class MessageJob(Job):
-    """Rounds of a station whose function is called for each message: tasks that are consumers of its queue."""
+    """Rounds of a station whose function is called for each message; their tasks are consumers of its queue."""
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
         self._running: list[StationRound] = []
         others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
-        self._others = [one for one in others if not isinstance(one, Crossing)]  # they need none of Spark's slots
+        self._others = [one for one in others if not isinstance(one, Crossing)]  # these need none of Spark's slots
         self._assignment = Assignment(
             run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
         )
 
     @property
     def rounds(self) -> int:
-        """One, and another one beside those that a call holds up, if tasks are left for it and need not be counted."""
+        """One, plus the rounds that hang in a call if tasks are free for another round and no rate applies."""
         with self._counting:
             overdue = sum(one.is_overdue for one in self._running)
         if not overdue or self._budgets:
@@ -234,14 +234,14 @@ class MessageJob(Job):
         return overdue + (self._free_tasks() > 0)
 
     def _free_tasks(self) -> int:
-        """How many tasks of this station may begin, with those that run."""
+        """How many more tasks of this station may begin, given those that run."""
         run = self._run
         with self._counting:
             running = [*self._running]
         return min(run.parallelism, self._limits.concurrency or run.parallelism) - sum(map(self._tasks_of, running))
 
     def _tasks_of(self, round: StationRound) -> int:
-        """How many tasks of a round still run, or at least do so if nothing depends on it and Spark cannot tell."""
+        """How many tasks of a round still run; if Spark cannot tell, all of them if there is a limit, otherwise one."""
         if not round.is_overdue:
             return round.tasks
         left = unfinished(self._run.spark, round.group)
@@ -250,7 +250,7 @@ class MessageJob(Job):
         return round.tasks if self._run.limited_parallelism or self._limits.concurrency else 1
 
     def round(self) -> None:
-        """Run tasks until they end; a single task if messages are counted, so that it counts all of them."""
+        """Run tasks until they end; only one task if messages are counted, so that it can count all of them."""
         most = self._room()
         tasks = max(1, self._free_tasks()) if most is None else 1
         round = StationRound(f"{self._run.tag}-{secrets.token_hex(4)}", tasks, time.monotonic() + TURN)
@@ -266,7 +266,7 @@ class MessageJob(Job):
         run, tasks = self._run, round.tasks
         LOG.debug("%s of %s: %d tasks", self.station, run.pipeline, tasks)
         self.look_for_unknown()
-        # Others with a rate may have to wait although something is due there, so nothing ends earlier for them.
+        # Stations with a rate may have to wait although something is due, so tasks do not end earlier for them.
         others = [one.name for one in self._others if one.name not in run.limited]
         work = task(replace(self._assignment, others=others, most=most, only=dict(run.only)))
         with run.labelled(self.station), grouped(run.spark, round.group):
@@ -280,25 +280,25 @@ class MessageJob(Job):
                     "tasks held are due again when their leases end"
                 ) from error
         done = [Tally(*(row[name] for name in COUNTS)) for row in rows]
-        # Begun before now, so that counted from now on they are not too many.
+        # They began before now, so counting them from now on cannot allow too many.
         self._spend(sum(one.claimed - one.released for one in done))
         if any(one.left for one in done):
             self.met_unknown()
         for one in done:
-            one.left = 0  # which is no number, but that there are some
+            one.left = 0  # not a count, only a sign that there are some
             self.count(one)
         LOG.info("%s of %s: %s", self.station, run.pipeline, self.tally)
 
     def _runs_apart_after(self, error: Exception) -> bool:
-        """Return whether a round failed because Python processes ended, and the next ones can be spared that.
+        """Return whether a round failed because Python processes ended, and the next rounds can avoid that.
 
-        A function that hangs or crashes ends a process at each attempt, and Spark gives up after a few of them. In
-        processes of its own it fails the attempt of its message alone.
+        A function that hangs or crashes ends a process at each attempt, and Spark gives up after a few of them. In a
+        separate process it fails only the attempt of its own message.
         """
         if self._assignment.apart or isinstance(self.station, Join) or PROCESS_ENDED not in str(error):
             return False
         LOG.warning(
-            "%s of %s: %s; from now on its function runs in processes of its own, and a call is given up after the "
+            "%s of %s: %s; from now on its function runs in separate processes, and a call is given up after the "
             "station's timeout, or its lease if it has none",
             self.station,
             self._run.pipeline,

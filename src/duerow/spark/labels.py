@@ -1,4 +1,4 @@
-"""Labels of Spark jobs: the description that people read in Spark's pages, and the tags by which jobs are cancelled."""
+"""Labels of Spark jobs: the description that Spark's pages show, and the tags by which jobs are cancelled."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ GROUP: Final = "spark.jobGroup.id"
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:
-    """Return the Spark context of a session in this process; None: it is one of Spark Connect, which has no context."""
+    """Return the Spark context of a session in this process; None for Spark Connect, which has no context."""
     try:
         return spark.sparkContext
-    except Exception:  # the error's class depends on PySpark's version
+    except Exception:  # its class depends on PySpark's version
         return None
 
 
 @contextmanager
 def labelled(spark: SparkSession, description: str, *tags: str) -> Iterator[None]:
-    """Describe and tag the jobs that this thread starts in a block; through Spark Connect they only get the tags.
+    """Describe and tag the jobs that this thread starts in a block; on Spark Connect they get only the tags.
 
     Args:
-        spark: where they run.
+        spark: the session in which they run.
         description: what Spark's pages call the jobs, their stages and their queries.
         tags: tags for `cancel`.
     """
@@ -49,7 +49,7 @@ def labelled(spark: SparkSession, description: str, *tags: str) -> Iterator[None
 
 @contextmanager
 def grouped(spark: SparkSession, group: str) -> Iterator[None]:
-    """Name the jobs that this thread starts in a block for `unfinished`; through Spark Connect this does nothing."""
+    """Name the jobs that this thread starts in a block, for `unfinished`; on Spark Connect this does nothing."""
     context = context_of(spark)
     if context is None:
         yield
@@ -63,7 +63,7 @@ def grouped(spark: SparkSession, group: str) -> Iterator[None]:
 
 
 def unfinished(spark: SparkSession, group: str) -> int | None:
-    """Return how many tasks of the jobs in a group have not finished; None: this session cannot tell."""
+    """Return how many tasks of the jobs in a group have not finished; None if this session cannot tell."""
     context = context_of(spark)
     if context is None:
         return None
@@ -75,9 +75,9 @@ def unfinished(spark: SparkSession, group: str) -> int | None:
 
 
 def cancel(spark: SparkSession, tag: str) -> None:
-    """Cancel the jobs with a tag, whichever thread started them."""
+    """Cancel the jobs with a tag, no matter which thread started them."""
     context = context_of(spark)
     if context is None:
         spark.interruptTag(tag)
-    else:  # the tags of such a session are those of its threads: here, interruptTag would not find another thread's
+    else:  # the session keeps tags by thread: interruptTag would not find those of another thread
         context.cancelJobsWithTag(tag)

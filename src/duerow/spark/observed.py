@@ -1,4 +1,4 @@
-"""Aggregates of the result of a frame station, which Spark computes while the tasks write its rows."""
+"""Aggregates of a frame station's result, which Spark computes while the tasks write its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG: Final = logging.getLogger("duerow.spark")
 
 
 class Observed:
-    """What a station's `observe` finds in one batch.
+    """The values of a station's `observe` for one batch.
 
     Args:
         station: the station.
@@ -28,7 +28,7 @@ class Observed:
         self._found: Observation | None = None
 
     def on(self, result: DataFrame) -> DataFrame:
-        """Return the result of the station's function so that the first action on it finds the values."""
+        """Return the result of the station's function such that the first action on it computes the values."""
         if self._station.observe is None:
             return result
         from pyspark.sql import Observation
@@ -37,12 +37,12 @@ class Observed:
         return with_observed(self._station, result, self._found)
 
     def values(self) -> dict[str, Any]:
-        """Return the values after that action; none if the station observes nothing."""
+        """Return the values after that action; empty if the station observes nothing."""
         if self._found is None:
             return {}
         try:
             return self._found.get
-        except Exception as error:  # of the aggregates alone: the batch is finished
+        except Exception as error:  # only the aggregates failed: the batch is finished
             LOG.warning("%s: what it observes could not be computed: %s", self._station, type(error).__name__)
             return {}
 
@@ -53,10 +53,10 @@ def with_observed(station: Frame, result: DataFrame, where: Observation | str) -
     Args:
         station: the station.
         result: the result.
-        where: what gets the values.
+        where: what receives the values.
 
     Raises:
-        ConfigurationError: Spark cannot compute them of the result.
+        ConfigurationError: Spark cannot compute the aggregates from the result.
     """
     from pyspark.errors import PySparkException
 
@@ -64,7 +64,7 @@ def with_observed(station: Frame, result: DataFrame, where: Observation | str) -
         found = result.observe(where, *_columns(station.observe or {}))
         found.schema  # noqa: B018 - which Spark Connect finds out only when it is asked
     except PySparkException as error:
-        raise ConfigurationError(f"{station}: observe: Spark cannot compute it of the result: {error}") from error
+        raise ConfigurationError(f"{station}: observe: Spark cannot compute it from the result: {error}") from error
     return found
 
 
@@ -75,5 +75,5 @@ def _columns(observe: Mapping[str, Any]) -> list[Column]:
 
 
 def observed_text(values: Mapping[str, Any]) -> str:
-    """Return values as people read them."""
+    """Return values as readable text."""
     return ", ".join(f"{name}={value}" for name, value in values.items())

@@ -1,6 +1,6 @@
-"""The options of Spark's data source: text, checked before a database is asked.
+"""The options of Spark's data source: text, which is checked before the database is used.
 
-The URL and the keys of payloads are secrets. They are read where the query is planned and travel within the pickled
+The URL and the keys of payloads are secrets. They are read where the query is planned and travel inside the pickled
 tasks; no plan, setting or representation shows them.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from duerow.sync.database import Database
 
 WAYS: Final = ("url", "urlenv", "urlfile")
-"""How to say where the queues are: by the URL itself, or where the driver finds it."""
+"""The options that say where the queues are: the URL itself, or where the driver finds it."""
 
 REACH: Final = frozenset({*WAYS, "keysenv", "keysfile"})
 SETTINGS: Final = frozenset({"prefix", "schema", "prepare_threshold", "synchronous", "busy_timeout"})
-"""Further arguments of `duerow.connect` that are text."""
+"""Other text arguments of `duerow.connect`."""
 
 SPARKS: Final = frozenset({"checkpointlocation", "queryname"})
 """Options that Spark itself adds for streams."""
@@ -51,10 +51,10 @@ class Reach:
     """How to reach the queues, from wherever a task runs.
 
     Attributes:
-        url: the database.
-        settings: what else `connect` is given.
-        keys: the keys of payloads; none: they are not encrypted, or stay so.
-        host: where the query was planned.
+        url: the URL of the database.
+        settings: further arguments of `connect`.
+        keys: the keys of payloads; without keys, encrypted payloads stay encrypted.
+        host: the host on which the query was planned.
     """
 
     url: str = field(repr=False)
@@ -67,13 +67,13 @@ class Reach:
         """This process's database.
 
         Raises:
-            NotSupported: the database is a file of the host where the query was planned, and this is another one.
+            NotSupported: the database is a file on the host where the query was planned, and this is another host.
         """
         return _database(self)
 
     @property
     def sealing(self) -> Cipher | None:
-        """The encryption; None without keys."""
+        """The cipher; None without keys."""
         if not self.keys:
             return None
         from duerow.encryption import Encryption
@@ -82,9 +82,9 @@ class Reach:
 
     def open(self) -> Database:
         """Return a new database, which the caller closes."""
-        from duerow.sync.database import connect  # a task that reads as Arrow needs no store
+        from duerow.sync.database import connect  # a task that reads Arrow needs no store
 
-        settings: dict[str, Any] = {"read_timeout": None, **dict(self.settings)}  # nobody waits at a screen for a job
+        settings: dict[str, Any] = {"read_timeout": None, **dict(self.settings)}  # no one waits at a screen for a job
         database = connect(self.url, encryption=self.sealing, **settings)
         capabilities = database.store.capabilities
         here = socket.gethostname()
@@ -100,8 +100,8 @@ class Reach:
     def planning(self) -> Iterator[Database]:
         """Lend a database whose tables were just checked.
 
-        Spark keeps the process that plans queries for a while, so a server's connections rest there for the next one.
-        A file is opened anew: by now another one may be in its place.
+        Spark keeps the process that plans queries for a while, so connections to a server are kept for the next query.
+        A file is opened again, because a different one may have taken its place.
         """
         database = self._seen_again() or self.open()
         try:
@@ -123,7 +123,7 @@ class Reach:
             return None
         try:
             database.run(database.store.schema.check)
-        except StoreUnavailable:  # it went away in between; a new connection will tell if it has not come back
+        except StoreUnavailable:  # it went away in between; a new connection shows whether it is back
             database.close()
             return None
         except BaseException:
@@ -133,7 +133,7 @@ class Reach:
 
 
 KEPT: Final = 4
-"""Databases to which a process keeps its connections."""
+"""The databases to which a process keeps its connections."""
 
 _planned: Final[dict[Reach, Database]] = {}
 
@@ -145,10 +145,10 @@ def _database(reach: Reach) -> Database:
 
 
 def url_of(given: Mapping[str, str]) -> str:
-    """Return the URL of a database that is given by one of the options in WAYS.
+    """Return the URL of the database, which one of the options in WAYS gives.
 
     Raises:
-        ConfigurationError: not exactly one is given, or what it names is not there.
+        ConfigurationError: not exactly one is given, or what it names does not exist.
     """
     if len(given) != 1:
         raise ConfigurationError(
@@ -162,7 +162,7 @@ def url_of(given: Mapping[str, str]) -> str:
 
 
 def _secret(given: Mapping[str, str], by_variable: str, by_file: str) -> str | None:
-    """Return the content of the environment variable, or of the file, that an option names; None if neither does."""
+    """Return the content of the environment variable or file that an option names; None if neither option is given."""
     if (variable := given.get(by_variable)) is not None:
         if variable not in os.environ:
             raise ConfigurationError(f"option {by_variable}: the driver has no environment variable {variable}")
@@ -173,16 +173,16 @@ def _secret(given: Mapping[str, str], by_variable: str, by_file: str) -> str | N
         except OSError as error:
             raise ConfigurationError(f"option {by_file}: {file} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError:
-            raise ConfigurationError(f"option {by_file}: {file} is not text") from None  # what it holds is secret
+            raise ConfigurationError(f"option {by_file}: {file} is not text") from None  # its content is secret
     return None
 
 
 class SourceOptions:
-    """The options of one reader or writer.
+    """The options of a reader or writer.
 
     Args:
-        given: as Spark has them, names in any case.
-        known: those that this reader or writer takes besides those that say where the queues are.
+        given: the options as Spark passes them, with names in any case.
+        known: the options that this reader or writer accepts, in addition to those that say where the queues are.
 
     Raises:
         ConfigurationError: an option is unknown.
@@ -192,7 +192,7 @@ class SourceOptions:
         self._given = {name.lower(): value for name, value in given.items()}
         if any(name.startswith(OF_TABLE) for name in self._given):
             raise ConfigurationError(
-                "Spark's catalog does not hand the options of a table on to a source written in Python: say CREATE "
+                "Spark's catalog does not pass the options of a table to a source written in Python: say CREATE "
                 "TEMPORARY VIEW … USING duerow OPTIONS (…), or spark.read.format('duerow')"
             )
         takes = {*known, *REACH, *SETTINGS}
@@ -210,14 +210,14 @@ class SourceOptions:
         """Return how to reach the queues.
 
         Raises:
-            ConfigurationError: not exactly one of url, urlenv and urlfile is given, or what it names is not there.
+            ConfigurationError: not exactly one of url, urlenv and urlfile is given, or what it names does not exist.
         """
         url = url_of({name: self._given[name] for name in WAYS if name in self._given})
         settings = tuple(sorted((name, self._given[name]) for name in SETTINGS & self._given.keys()))
         return Reach(url, settings, self._keys(), socket.gethostname())
 
     def _keys(self) -> tuple[str, ...]:
-        """Return the keys of payloads; none if none are asked for, since without them payloads are in clear text."""
+        """Return the keys of payloads; none if no option asks for them, because then payloads are in clear text."""
         ways = [name for name in ("keysenv", "keysfile") if name in self._given]
         if len(ways) > 1:
             raise ConfigurationError("give one of the options keysenv and keysfile, not both")
@@ -231,18 +231,18 @@ class SourceOptions:
         return self._given.get(name)
 
     def one_of(self, name: str, choices: Collection[str]) -> str:
-        """Return an option that is one of these words; default: the first."""
+        """Return an option that must be one of these words; default: the first."""
         said = self._given.get(name, next(iter(choices))).lower()
         if said not in choices:
             raise ConfigurationError(f"option {name} is one of {', '.join(choices)}, not {shown(said)}")
         return said
 
     def flag(self, name: str) -> bool:
-        """Return whether an option is set; default: it is not."""
+        """Return whether an option is set; default: False."""
         return self.one_of(name, ("false", "true")) == "true"
 
     def number(self, name: str) -> int | None:
-        """Return an option that is a number above zero; None if it is not given."""
+        """Return an option that must be a number above zero; None if it is not given."""
         said = self._given.get(name)
         if said is None:
             return None
@@ -253,7 +253,7 @@ class SourceOptions:
         return int(said)
 
     def span(self, name: str, default: timedelta) -> timedelta:
-        """Return an option that is a time span, such as 30s, 10m or 1h."""
+        """Return an option that must be a time span, such as 30s, 10m or 1h."""
         said = self._given.get(name)
         if said is None:
             return default
@@ -266,7 +266,7 @@ class SourceOptions:
             raise ConfigurationError(f"option {name} is a time span from 1ms to 365000d, not {shown(said)}") from error
 
     def moment(self, name: str) -> datetime | None:
-        """Return an option that is a time with its zone; None if it is not given."""
+        """Return an option that must be a time with a zone; None if it is not given."""
         said = self._given.get(name)
         if said is None:
             return None
@@ -278,18 +278,18 @@ class SourceOptions:
             ) from error
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return an option that is a list of names with commas between them; None if it is not given."""
+        """Return an option that must be a list of names separated by commas; None if it is not given."""
         said = self._given.get(name)
         return None if said is None else tuple(part.strip() for part in said.split(",") if part.strip())
 
     def queues(self) -> tuple[str, ...] | None:
-        """Return the queues that are named; None: none is, which means all."""
+        """Return the named queues; None if the option is not given, which means all queues."""
         names = self.names("queue")
         if names == ():
             raise ConfigurationError("option queue names no queue: leave it out for all, or name one or several")
         return None if names is None else tuple(check_queue_name(name) for name in names)
 
     def queue(self) -> str | None:
-        """Return the queue that is named; None if none is."""
+        """Return the named queue; None if none is named."""
         said = self._given.get("queue")
         return None if said is None else check_queue_name(said.strip())

@@ -1,7 +1,7 @@
-"""Pages of a scan, for the tasks that read it; with an Arrow driver they read without opening a store.
+"""Pages of a scan, for the tasks that read it. With an Arrow driver, tasks read without opening a store.
 
-A scan is written as the driver takes it where the query is planned, and travels to the tasks. Only a task that cannot
-use it connects as everybody does, which a Python process that has just begun needs half a second for.
+Where the query is planned, a scan is translated for that driver, and the translation travels to the tasks. Only a task
+that cannot use it connects in the normal way, which takes a new Python process half a second.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ FIRST_PAGE: Final = 1_000
 """Rows of the first page, before their size is known."""
 
 PAGE_BYTES: Final = 16 << 20
-"""The size of all later pages, in bytes, roughly."""
+"""The approximate size of all later pages, in bytes."""
 
 LARGEST_PAGE: Final = 100_000
-"""The most rows of a page read as Arrow."""
+"""The most rows of a page that is read as Arrow."""
 
 PAGE_OF_VALUES: Final = 5_000
-"""The most rows of a page read as Python values."""
+"""The most rows of a page that is read as Python values."""
 
 
 @dataclass(frozen=True)
 class Pages:
-    """A scan that is read page by page, so that nobody holds more than a few mebibytes and no transaction stays open.
+    """A scan that is read page by page, so that no process holds more than a few MiB and no transaction stays open.
 
     Attributes:
         reach: how to reach the queues.
         query: the scan.
-        names: the columns to read, `id` and of turns `token` among them.
-        arrow: the scan as a driver of Arrow takes it; None: there is no such driver for the database.
+        names: the columns to read, including `id`, and `token` for turns.
+        arrow: the scan for an Arrow driver; None if there is no such driver for the database.
     """
 
     reach: Reach
@@ -53,11 +53,11 @@ class Pages:
     arrow: ArrowScan | None
 
     def read(self, ranges: Sequence[tuple[int, int]], most: int | None = None) -> Iterator[Table]:
-        """Read the rows of the scan; the database reads the next page while one is processed.
+        """Read the rows of the scan; the database reads the next page while the current one is processed.
 
         Args:
-            ranges: the first and the last id of each range, in the order to read them in.
-            most: rows at the most, of each range; None: all.
+            ranges: the first and the last id of each range, in the order in which to read them.
+            most: the most rows of each range; None: all rows.
         """
         pages = self._in_order(ranges, most)
         with closing(pages), ThreadPoolExecutor(1, "duerow-pages") as ahead:
@@ -87,7 +87,7 @@ class Pages:
                     wanted = None if wanted is None else wanted - page.num_rows
 
     def _end_of(self, page: Table) -> tuple[int, int]:
-        """Return where the next page starts."""
+        """Return the start of the next page."""
         return page.column("id")[-1].as_py(), page.column("token")[-1].as_py() if self.query.turns else ALL_IDS
 
     def _by_values(self, after: tuple[int, int], last: int, limit: int) -> Table:
@@ -98,13 +98,13 @@ class Pages:
 
 
 def pages_of(reach: Reach, database: Database, query: Scan, names: Sequence[str]) -> Pages:
-    """Return the pages of a scan, for tasks anywhere.
+    """Return the pages of a scan, for tasks on any machine.
 
     Args:
         reach: how tasks reach the queues.
-        database: how this process does.
+        database: how this process reaches them.
         query: the scan.
-        names: the columns to read, `id` and of turns `token` among them.
+        names: the columns to read, including `id`, and `token` for turns.
     """
     connections = database.connections
     arrow = connections.arrow_scan(query, names) if isinstance(connections, ArrowConnections) else None
@@ -112,5 +112,5 @@ def pages_of(reach: Reach, database: Database, query: Scan, names: Sequence[str]
 
 
 def fitting(page: Table, rows: int, largest: int) -> int:
-    """Return how many rows like those of a page to read next: as many as fill one, and at most four times as many."""
+    """Return how many rows like these to read next: as many as fill a page, but at most four times `rows`."""
     return max(1, min(4 * rows, int(PAGE_BYTES * page.num_rows // max(page.nbytes, 1)), largest))

@@ -1,4 +1,4 @@
-"""JSON text as columns, by Spark's `from_json`, and columns as JSON text, by `to_json`."""
+"""JSON text to columns, with Spark's `from_json`, and columns to JSON text, with `to_json`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 PAYLOAD: Final = "payload"
-"""The column that holds a payload as a whole."""
+"""The column that holds a complete payload."""
 
 
 HOPS_COLUMN: Final = "_hops"
-"""The most moves of any message in a batch; added where hops are limited."""
+"""The column with the most moves of any message in a batch; it is added where hops are limited."""
 
 
 _READ: Final = {"mode": "FAILFAST", "timeZone": "UTC"}
@@ -43,12 +43,12 @@ def with_columns(frame: DataFrame, schema: StructType | None) -> DataFrame:
 
 
 def payload_columns(schema: StructType) -> list[Any]:
-    """Return the columns of a result that hold the payload."""
+    """Return the names of the columns of a result that hold the payload."""
     return [field for field in schema.fields if field.name not in RESERVED and field.name != HOPS_COLUMN]
 
 
 def carried(of: DataType) -> DataType:
-    """Return a type as JSON carries it: decimals as text, since JSON numbers would change them."""
+    """Return a type as JSON carries it: decimals as text, because JSON numbers would change them."""
     from pyspark.sql import types
 
     match of:
@@ -64,9 +64,9 @@ def carried(of: DataType) -> DataType:
 
 
 def payload_text(result: DataFrame) -> tuple[Column, DataType | None]:
-    """Return the payloads of a result as JSON text; and their type, None: it is text that the function has written.
+    """Return the payloads of a result as JSON text, and their type; None if the function wrote the text itself.
 
-    A column called `payload` that is the only one is the payload; else the columns are the fields of an object.
+    A column called `payload`, if it is the only one, is the payload; otherwise the columns are the fields of an object.
     """
     from pyspark.sql import functions
     from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType, VariantType

@@ -1,6 +1,6 @@
 """Pickling of stations for the executors, with the functions and types of the program.
 
-Definitions of a module are pickled by name, those of the program itself or a notebook by value.
+Definitions in a module are pickled by name; definitions in the main program or a notebook are pickled by value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from pyspark import cloudpickle
 
 _CACHE: Final = "__msgspec_cache__"
-"""The attribute in which msgspec caches a type's information, which it rebuilds if it is missing."""
+"""The attribute in which msgspec caches information about a type; msgspec rebuilds it if it is missing."""
 
 
 def dumps(value: object) -> bytes:

@@ -1,4 +1,4 @@
-"""A tiny first job that checks whether the executors can work on the queues, and reports what is missing where."""
+"""A tiny first job that checks whether the executors can work on the queues and reports what is missing where."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MANY: Final = 1 << 12
-"""The rows of a frame whose partitions Spark chooses."""
+"""The number of rows of a frame whose partitions Spark chooses."""
 
 SCHEMA: Final = "host string, problem string"
 
@@ -24,7 +24,7 @@ _reached: Final[WeakKeyDictionary[SparkSession, dict[str, int]]] = WeakKeyDictio
 
 
 def check_reach(spark: SparkSession, database: Database) -> None:
-    """Raise NotSupported if the executors could not reach a database of this kind, wherever they are."""
+    """Raise NotSupported if executors can never reach a database of this kind, wherever they run."""
     capabilities = database.store.capabilities
     if not capabilities.processes:
         raise NotSupported("queues in memory belong to one process, and Spark works in others; use a database")
@@ -42,7 +42,8 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
     Done once for each session and database.
 
     Raises:
-        ConfigurationError: an executor lacks duerow, a driver, the tables or a way to the database; all are named.
+        ConfigurationError: an executor lacks duerow, a driver, the tables or access to the database; the error names
+            all such problems.
     """
     reached = _reached.setdefault(spark, {})
     what = repr((url, sorted(settings.items())))
@@ -65,7 +66,7 @@ def probe(spark: SparkSession, url: str, settings: Mapping[str, Any]) -> int:
 
 
 def _look(url: str, settings: Mapping[str, Any], ours: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return a function that Spark pickles by value, since duerow may be missing on the executors."""
+    """Return a function that Spark pickles by value, because duerow may be missing on the executors."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         import socket
@@ -108,4 +109,4 @@ def last_line(error: BaseException) -> str:
 
 
 _CONDITION: Final = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
-"""How Spark's own errors begin."""
+"""The beginning of Spark's own errors."""

@@ -1,4 +1,4 @@
-"""Progress bars of a run on a terminal: one for each station, counting the messages that have left it."""
+"""Progress bars for a run on a terminal: one for each station, which counts the messages that have left it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.spark.jobs import Job
 from duerow.spark.observed import observed_text
 
 EVERY: Final = 1.0
-"""Seconds between two counts of what is left."""
+"""Seconds between counts of the messages that are left."""
 
 Show = Callable[[Iterable[Job]], None]
 """Shows the progress of the stations."""
@@ -21,14 +21,14 @@ Show = Callable[[Iterable[Job]], None]
 
 @contextmanager
 def bars(wanted: bool | None, left: Callable[[str], int]) -> Iterator[Show]:
-    """Show bars on standard error within a block.
+    """Show bars on standard error during a block.
 
     Args:
-        wanted: whether to show any; None: where standard error is a terminal and the package rich is installed.
-        left: how many messages are left in a queue.
+        wanted: whether to show bars; None: if standard error is a terminal and the package rich is installed.
+        left: returns how many messages are left in a queue.
 
     Raises:
-        ConfigurationError: they are wanted, and rich is not installed.
+        ConfigurationError: bars are wanted, but rich is not installed.
     """
     try:
         from rich.console import Console

@@ -1,8 +1,8 @@
 """How executors read a batch: each task reads a range of ids as rows of a data frame.
 
-A message that nobody can read, whose payload does not fit the columns, or that has gone through too many queues is
-buried here with the reason, and is in no frame: it fails alone. One whose key is missing here is put off. One of a kind
-that the station's type does not know is given back as it was.
+A message is buried here, with the reason, if it cannot be read, if its payload does not fit the columns, or if it has
+gone through too many queues. It is then in no frame and fails alone. A message whose encryption key is missing on this
+executor is postponed. A message of a kind that the station's type does not know is given back unchanged.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ SCHEMA: Final = (
 
 @dataclass(frozen=True)
 class Desk:
-    """What all batches of a frame station share, built once per process.
+    """What all batches of a frame station share; built once per process.
 
     Attributes:
         access: how to reach the queues.
         name: the station's name.
-        pickled: the station without its function, the columns of its payloads, and what its targets declare by queue.
+        pickled: the station without its function, the columns of its payloads, and the types that its targets declare,
+            by queue.
         max_hops: how many queues a message may go through.
     """
 
@@ -65,13 +66,13 @@ class Desk:
     max_hops: int = field(compare=False)
 
     def unpacked(self) -> tuple[Frame, Any, Mapping[str, Any]]:
-        """Return what is pickled."""
+        """Return the unpickled content."""
         found: tuple[Frame, Any, Mapping[str, Any]] = pickle.loads(self.pickled)  # noqa: S301 - from the driver
         return found
 
 
 def read_task(desk: Desk, claim: str, ranges: Sequence[Range]) -> Callable[[Iterable[Any]], Iterator[RecordBatch]]:
-    """Return the function for `mapInArrow` that reads the ranges whose numbers its rows are."""
+    """Return the function for `mapInArrow`, whose input rows are the numbers of the ranges that it reads."""
 
     def read(batches: Iterable[Any]) -> Iterator[RecordBatch]:
         numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
@@ -85,18 +86,18 @@ def read_task(desk: Desk, claim: str, ranges: Sequence[Range]) -> Callable[[Iter
 
 @lru_cache(maxsize=16)
 def reader(desk: Desk) -> BatchReader:
-    """Return this process's reader of a station."""
+    """Return this process's reader for a station."""
     station, schema, _ = desk.unpacked()
     return BatchReader(station, database_of(desk.access), schema, desk.max_hops)
 
 
 class BatchReader:
-    """Reads what a claim holds.
+    """Reads the messages that a claim holds.
 
     Args:
-        station: whose batches.
-        database: where its queue is.
-        schema: the columns of its payloads; None: their text is one column.
+        station: the station whose batches it reads.
+        database: the database of the station's queue.
+        schema: the columns of the payloads; None: one column of text.
         max_hops: how many queues a message may go through.
     """
 
@@ -148,7 +149,7 @@ class BatchReader:
         return _arrow(records, texts)
 
     def _known(self, records: list[Record]) -> list[Record]:
-        """Return those of kinds that the station's type knows; give the others back, to consumers that know them."""
+        """Return the messages of kinds that the station's type knows; give the others back to other consumers."""
         if self._declared is None:
             return records
         knows = self._queue.knows_kind
@@ -161,14 +162,14 @@ class BatchReader:
         return [one for one in records if one.damage is not None or knows(one.kind)]
 
     def _text(self, record: Record) -> str:
-        """Return a payload as JSON text that fits the columns; raise CodecError if it does not, or cannot be read."""
+        """Return a payload as JSON text; raise CodecError if it cannot be read or does not fit the columns."""
         if record.damage is not None:
             raise CodecError(f"message {record.id} cannot be handed out: {record.damage}")
         opened = self._payloads.opened(record)
         kind, text = opened.kind, opened.text
         if self._declared is not None:
             value = self._declared.decode(kind, text)
-            if kind != self._declared.kind or self._station.upgrades:  # which may have given it another shape
+            if kind != self._declared.kind or self._station.upgrades:  # upgrades may have changed its structure
                 text = self._declared.encode(value).text
         if self._check is not None and (LARGE in text or (self._fits is not None and not self._fits(text))):
             check_text(self._check, text)

@@ -1,4 +1,4 @@
-"""What has happened in a pipeline, by the database's own counts: the counts of Spark's tasks may be too low."""
+"""What has happened in a pipeline, as counted by the database, because the counts of Spark's tasks may be too low."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Line(msgspec.Struct, frozen=True):
     Attributes:
         queue: its name.
         station: relay, switch, fork, split, join, frame or sink; "output" if no station reads it.
-        ended: how many turns have ended since the report was created, as counted by all processes.
-        left: how many messages are there and not dead.
+        ended: how many turns have ended since the report was created, in all processes.
+        left: how many messages it has that are not dead.
         leased: how many of these are leased.
-        dead: how many dead messages are there.
-        observed: what the `observe` of a frame station found in its last batch, by name.
+        dead: how many dead messages it has.
+        observed: the values of a frame station's `observe` for its last batch, by name.
     """
 
     queue: str
@@ -54,7 +54,7 @@ class Report:
         """Return a line for each queue, in the order of the stations.
 
         Args:
-            tallies: what `run` returned, which knows what frame stations have observed.
+            tallies: the result of `run`, which contains the observed values of frame stations.
         """
         observed = {name: tally.observed for name, tally in (tallies or {}).items()}
         return [

@@ -1,4 +1,4 @@
-"""Rows of a frame that become messages: the columns that are allowed, and the entry made from each row."""
+"""Rows of a frame that become messages: which columns are allowed, and how each row becomes an entry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 PUSHED: Final = ("payload", "key", "due", "headers", "group", "priority", "queue")
-"""The columns of messages to be pushed."""
+"""The columns of messages that are pushed."""
 
 ROWS_PER_WRITE: Final = 5_000
 """The most rows that are pushed or settled by one statement."""
@@ -55,18 +55,18 @@ def check_pushed(schema: StructType, queue: str | None) -> None:
 
     Args:
         schema: the schema of the frame.
-        queue: the queue of rows that name none; None: each row must name one.
+        queue: the queue for rows that name none; None: each row must name one.
     """
     names = schema.names
     if "payload" not in names:
         raise ConfigurationError(
-            f"a frame that is pushed has a column payload, and this one has {', '.join(names) or 'none'}: "
+            f"a frame that is pushed needs a column payload, but this one has {', '.join(names) or 'none'}: "
             "for example df.select(to_json(struct('*')).alias('payload'))"
         )
     if unknown := [name for name in names if name not in PUSHED]:
         raise ConfigurationError(
-            f"a frame that is pushed has no column {', '.join(unknown)}, only {', '.join(PUSHED)}: drop it, or put it "
-            "into the payload"
+            f"a frame that is pushed cannot have a column {', '.join(unknown)}, only {', '.join(PUSHED)}: drop it, or "
+            "put it into the payload"
         )
     if queue is None and "queue" not in names:
         raise ConfigurationError("name the queue to push to, with the option queue or a column queue")
@@ -96,7 +96,7 @@ def _require(name: str, kind: DataType, wanted: tuple[type[DataType], ...], said
 
 
 def _check_headers(kind: DataType) -> None:
-    """Headers are a map or a struct of scalars."""
+    """Raise ConfigurationError unless headers are a map or a struct of scalars."""
     members = [field.dataType for field in kind.fields] if isinstance(kind, StructType) else []
     if isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
         members = [kind.valueType]
@@ -108,7 +108,7 @@ def _check_headers(kind: DataType) -> None:
 
 
 def _check_json(path: str, kind: DataType) -> None:
-    """A payload is text that is JSON, or made of what JSON has."""
+    """Raise ConfigurationError if a payload has a type that JSON does not have."""
     if isinstance(kind, StructType):
         for field in kind.fields:
             _check_json(f"{path}.{field.name}", field.dataType)
@@ -124,7 +124,7 @@ def _check_json(path: str, kind: DataType) -> None:
 
 
 class RowTerms(NamedTuple):
-    """What a task must know of a queue that it pushes to.
+    """What a task must know about a queue to which it pushes.
 
     Attributes:
         queue: the handle of the queue.
@@ -139,11 +139,11 @@ class Rows:
     """Turns rows into entries.
 
     Args:
-        database: the database that they go to.
+        database: the database to which they go.
         names: the columns of the rows.
         as_text: whether the payload is already JSON text.
-        queue: the queue of rows that name none.
-        remembers: whether queues may remember keys: staging cannot look up remembered keys.
+        queue: the queue for rows that name none.
+        remembers: whether queues may remember keys; staging cannot look up remembered keys.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Rows:
                 yield self._entries(batch.slice(start, ROWS_PER_WRITE))
 
     def values(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a batch, with payloads and headers as Python values."""
+        """Yield the rows of a batch with payloads and headers as Python values."""
         columns = {
             name: _values(name, batch.column(place), self._as_text)
             for place, name in enumerate(batch.schema.names)
@@ -175,7 +175,7 @@ class Rows:
             yield dict(zip(columns, row, strict=True))
 
     def _entries(self, batch: pa.RecordBatch) -> list[Entry]:
-        """Return the entries of some rows: quickly if all go well, else one by one, which names the row at fault."""
+        """Return the entries for some rows: in bulk if all are valid, otherwise one by one to name the row at fault."""
         if self._queue is not None and self._as_text and set(batch.schema.names) <= _SIMPLE:
             try:
                 return self._simple_entries(self._queue, batch)
@@ -184,7 +184,7 @@ class Rows:
         return [self._entry(row) for row in self.values(batch)]
 
     def _simple_entries(self, name: str, batch: pa.RecordBatch) -> list[Entry]:
-        """Return the entries of rows that differ in payload and key alone, as most do."""
+        """Return the entries for rows that, like most, differ only in payload and key."""
         queue, remembers = self.terms(name)
         keys: Iterable[str | None] = repeat(None)
         if "key" in batch.schema.names:
@@ -233,10 +233,10 @@ class Rows:
 
 
 def read_text(text: str | None) -> Any:
-    """Return the value of a payload's JSON text; null if there is none.
+    """Return the value of a payload's JSON text; None if there is no text.
 
     Raises:
-        CodecError: it is not JSON.
+        CodecError: the text is not JSON.
     """
     if text is None:
         return None
@@ -255,7 +255,7 @@ def _terms(database: Database, name: str) -> RowTerms:
 
 
 def _values(name: str, column: pa.Array, as_text: bool) -> list[Any]:
-    """Return a column as Python's values, as messages have them."""
+    """Return the values of a column as Python values for messages."""
     if name == "due" and not pa.types.is_null(column.type):
         column = column.cast(pa.timestamp("us", tz="UTC"))
     values: list[Any] = column.to_pylist()
@@ -264,13 +264,13 @@ def _values(name: str, column: pa.Array, as_text: bool) -> list[Any]:
 
 
 def _headers(value: Any) -> dict[str, Any]:
-    """Return a map, which Arrow gives as pairs, or a struct; a header that is null is none."""
+    """Return headers from a map, which Arrow gives as pairs, or from a struct; null headers are left out."""
     pairs = value.items() if isinstance(value, dict) else value
     return {name: one for name, one in pairs if one is not None}
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """Return what makes JSON's values of those that Arrow gives for a type: maps come as pairs; None: they are such."""
+    """Return a function that makes JSON values from Arrow's values of a type; None if they already are JSON values."""
     if pa.types.is_map(kind):
         inner = _converter(kind.item_type)
         return lambda pairs: {name: _made(inner, value) for name, value in pairs}

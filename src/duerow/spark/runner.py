@@ -1,4 +1,4 @@
-"""Run a pipeline on Spark: all stations at the same time, each in rounds while something is due there."""
+"""Run a pipeline on Spark: all stations at the same time, each in rounds while its queue has something due."""
 
 from __future__ import annotations
 
@@ -66,25 +66,24 @@ def run(
     urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
-    """Run a pipeline on Spark; return what the tasks of each station report, which is only a hint.
+    """Run a pipeline on Spark; return what the tasks of each station report, which are only hints.
 
     Args:
         pipeline: the pipeline to run.
-        url: the database, as for `duerow.connect`; the executors must be able to reach it too. It travels inside the
-            pickled task, and appears in no query plan and no Spark setting.
-        spark: a session, which may be one of Spark Connect; default: `duerow.spark.session()`.
+        url: the database, as for `duerow.connect`; the executors must be able to reach it too. The URL travels inside
+            the pickled task and appears in no query plan and no Spark setting.
+        spark: a session, which can be a Spark Connect session; default: `duerow.spark.session()`.
         until: "empty" returns when the stations' queues hold no message with a due time, so it waits for delayed
-            messages and for those that others have reserved; "idle" returns when nothing is due now; None runs until it
-            is stopped.
+            messages and for those that others have reserved; "idle" returns when nothing is due now; None runs until
+            the run is stopped.
         chunk: the most messages that a task claims and settles at once.
         parallelism: how many tasks of a station run at once; default: as many as Spark can run at once.
         stop: an event that stops the run when it is set: tasks finish what they hold, within seconds, and no new ones
             start.
         rehome: where to send the messages of removed stations; see `Database.declare_pipeline`.
-        new_columns: the frame stations whose columns have changed in a way that messages under way may not fit, and may
-            run all the same; those that do not fit are buried one by one.
-        progress: whether to show progress bars on standard error; default: if that is a terminal and `rich` is
-            installed.
+        new_columns: frame stations that may run although their columns have changed in a way that unfinished messages
+            may not fit; messages that do not fit are buried one by one.
+        progress: whether to show progress bars on standard error; default: if it is a terminal and `rich` is installed.
         urlenv: instead of `url`: the environment variable of the driver that holds it.
         urlfile: instead of `url`: the file of the driver that holds it.
         settings: further arguments for `duerow.connect`.
@@ -92,7 +91,7 @@ def run(
     Raises:
         ConfigurationError: not exactly one of `url`, `urlenv` and `urlfile` is given; an executor lacks duerow, a
             database driver or access to the database; a function cannot be pickled; a removed station still has
-            messages; or messages under way may not fit the changed columns of a frame station.
+            messages; or unfinished messages may not fit the changed columns of a frame station.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
         StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
             leases end.
@@ -117,7 +116,7 @@ def step(
     urlfile: str | None = None,
     **settings: Any,
 ) -> Tallies:
-    """Run one job for each station with due messages, one after the other; arguments and errors as for `run`."""
+    """Run one round of each station that has due messages, one after another; arguments and errors are as for `run`."""
     given = _url_of(url, urlenv, urlfile)
     with _runner(pipeline, given, spark, chunk, parallelism, settings, new_columns=new_columns) as runner:
         return runner.step()
@@ -163,7 +162,7 @@ def _runner(
 
 
 class Runner:
-    """The driver's side of one run.
+    """The driver's side of a run.
 
     Args:
         pipeline: the pipeline to run.
@@ -197,7 +196,7 @@ class Runner:
 
     @property
     def tallies(self) -> Tallies:
-        """What the tasks of each station report."""
+        """The reports of each station's tasks."""
         return {job.station.name: job.tally for job in self._jobs}
 
     def step(self) -> Tallies:
@@ -212,7 +211,7 @@ class Runner:
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
         """Run rounds, those of different stations at the same time, until there is nothing left to do."""
         self._stop, sleep = stop, self._sleep
-        most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a round of its own
+        most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a separate round
         with ThreadPoolExecutor(most, "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
@@ -226,7 +225,7 @@ class Runner:
                         break
                     sleep.sleep(self._longest_sleep(until), self._next, stop)
             except Exception:
-                raise  # the other stations' tasks finish what they hold, and settle it
+                raise  # the other stations' tasks finish and settle what they hold
             except BaseException:
                 self._run.stop.set()
                 cancel(self._spark, self._run.tag)
@@ -238,12 +237,12 @@ class Runner:
         return self.tallies
 
     def close(self) -> None:
-        """Release what its jobs have opened."""
+        """Release the resources that its jobs have opened."""
         for job in self._jobs:
             job.close()
 
     def _present(self) -> None:
-        """Every ten seconds, say which stations run here, with their kinds and Spark's pages, and follow limits."""
+        """Every ten seconds, record which stations run here, with their kinds and Spark's pages, and apply limits."""
         if monotonic() - self._presented_at < PRESENT:
             return
         self._follow_limits()
@@ -260,7 +259,7 @@ class Runner:
             LOG.warning("%s: cannot record that it runs: %s", self._pipeline, error)
 
     def _follow_limits(self) -> None:
-        """Let each station do as much as operators allow."""
+        """Apply the operators' limits to each station."""
         try:
             found = read_limits_of_each(self._database, [job.queue.name for job in self._jobs])
         except StoreUnavailable as error:
@@ -275,14 +274,14 @@ class Runner:
         return standing.ready + standing.delayed + standing.leased + standing.waiting
 
     def _collect(self) -> None:
-        """Forget the rounds that have ended; raise the error of one that failed."""
+        """Forget the rounds that have ended; raise the error of a round that failed."""
         over = [round for _, round in self._running if round.done()]
         self._running = [one for one in self._running if one[1] not in over]
         for round in over:
             round.result()
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Start a round of each station that has something due and room for one; return whether any was started."""
+        """Start a round of each station that has something due and room for a round; return whether any was started."""
         able = [job for job in self._jobs if job.may_begin and self._rounds_of(job) < job.rounds]
         names = [job.station.name for job in able]
         self._next = self._due_in(names, timedelta(seconds=self._sleep.poll)) if able else None
@@ -303,11 +302,11 @@ class Runner:
         return sum(one is job for one, _ in self._running)
 
     def _waits(self, until: Until) -> bool:
-        """Whether the last look has found what the run waits for; of a queue that it did not look at: no."""
+        """Whether the last check found what the run waits for; False for a queue that was not checked."""
         return until is None or (self._next is not None and (until == "empty" or is_due(self._next)))
 
     def _longest_sleep(self, until: Until) -> float:
-        """How long to sleep at most: as an idle worker does, if only a push could give the driver something to do."""
+        """The longest sleep: that of an idle worker, if only a push can give the driver something to do."""
         only_pushes = until is None and not self._running and all(job.may_begin for job in self._jobs)
         looks = [job.looks_in for job in self._jobs]
         return min([self._sleep.poll if only_pushes else SHORT_SLEEP, *(one for one in looks if one is not None)])
@@ -315,8 +314,8 @@ class Runner:
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.
 
-        Each station is checked separately, so they are checked forwards and then backwards: a message that another
-        runner moves back past the first check is still found by the second.
+        Stations are checked one at a time, so they are checked forwards and then backwards: if another runner moves a
+        message back, behind the first check, the second still finds it.
         """
         there = [job.station.name for job in self._jobs if until != "idle" or not job.held]
         waits = (self._due_in([name]) for name in [*there, *there[-2::-1]])
@@ -327,17 +326,17 @@ class Runner:
         return True
 
     def _is_due(self, job: Job) -> bool:
-        """Return whether a station has something to do that may be started now."""
+        """Return whether a station has work that may be started now."""
         if not job.may_begin:
             return False
         return is_due(self._due_in([job.station.name]))
 
     def _due_in(self, queues: Sequence[str], sleep: timedelta = timedelta(0)) -> timedelta | None:
-        """Return how long until some queues have something due; wait for the database as long as the tasks do.
+        """Return how long until some queues have something due; wait for the database as long as tasks do.
 
         Args:
             queues: the queues.
-            sleep: how long pushes into them shall wake this driver from now on; zero: it relies on the answer.
+            sleep: for how long, from now on, pushes into them should wake this driver; zero: it relies on the answer.
         """
 
         def tell(error: StoreUnavailable) -> None:
@@ -350,12 +349,12 @@ class Runner:
             )
         except StoreUnavailable:
             if self._stop.is_set():
-                return None  # nothing more is started
+                return None  # nothing further is started
             raise
 
 
 def _page_of(spark: SparkSession) -> str | None:
-    """Return the address of Spark's own pages of a session; None: it has none, or is reached through Spark Connect."""
+    """Return the address of Spark's own pages for a session; None if it has none, or uses Spark Connect."""
     context = context_of(spark)
     return None if context is None else context.uiWebUrl
 

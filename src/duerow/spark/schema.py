@@ -1,4 +1,4 @@
-"""The schemas of frames: declared types as columns (`schema_of`), and whether a result fits the next queue.
+"""The schemas of frames: the columns for declared types (`schema_of`), and whether a result fits the next queue.
 
 `payload_columns.py` turns payloads into these columns and back; `value_checks.py` finds values that do not fit them.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DIGITS: Final = 38
 SCALE: Final = 18
-"""Precision and scale of the column for a declared Decimal."""
+"""The precision and scale of the column for a declared Decimal."""
 
 
 # Declared types as schemas.
@@ -30,24 +30,24 @@ SCALE: Final = 18
 def schema_of(of: Any) -> StructType:
     """Return the columns for a declared type: a dataclass, Struct, TypedDict or pydantic model.
 
-    A Decimal becomes decimal(38, 18), an aware datetime timestamp, a naive one timestamp_ntz, and bytes binary; UUIDs,
-    times, timedeltas and enums have the type of their JSON form. The metadata `required` of a column says whether a
-    payload must have the field.
+    A Decimal becomes decimal(38, 18), an aware datetime timestamp, a naive datetime timestamp_ntz, and bytes binary;
+    UUIDs, times, timedeltas and enums get the type of their JSON form. The metadata `required` of a column says whether
+    a payload must have the field.
 
     Raises:
-        ConfigurationError: no column type fits a field, which the message names.
+        ConfigurationError: no column type fits a field; the error names the field.
     """
-    Declared(of)  # refuses what cannot be declared at all
+    Declared(of)  # refuses types that cannot be declared at all
     found: StructType = _Types(of.__name__).of_class(of, of.__name__)
     _check_names([field.name for field in found.fields], of.__name__)
     return found
 
 
 def frame_schema(station: Frame) -> StructType | None:
-    """Return the columns for the payloads of a frame station; None: the payload is one column of text.
+    """Return the columns for the payloads of a frame station; None if the payload is one column of text.
 
     Raises:
-        ConfigurationError: the schema cannot be read, or has a column with the name of one that all frames have.
+        ConfigurationError: the schema cannot be read, or has a column with a name that all frames use.
     """
     schema = _given_schema(station)
     if schema is not None and schema.names == [PAYLOAD]:
@@ -67,7 +67,7 @@ def _given_schema(station: Frame) -> StructType | None:
     if isinstance(schema, str):
         try:
             schema = StructType.fromDDL(schema)
-        except Exception as error:  # Spark's parser raises many kinds
+        except Exception as error:  # Spark's parser raises many kinds of errors
             raise ConfigurationError(
                 f"{station}: schema {shown(station.schema, 200)} cannot be read: {error}"
             ) from error
@@ -81,13 +81,13 @@ def _check_names(names: list[str], of: str) -> None:
     known: dict[str, str] = {}
     for name in names:
         if name.lower() in RESERVED or name.lower() == HOPS_COLUMN:
-            raise ConfigurationError(f"{of}: a field is called {name!r}, as a column that frames have themselves")
+            raise ConfigurationError(f"{of}: a field is called {name!r}, which is the name of a column in all frames")
         if known.setdefault(name.lower(), name) != name:
-            raise ConfigurationError(f"{of}: {known[name.lower()]!r} and {name!r} are one column to Spark")
+            raise ConfigurationError(f"{of}: {known[name.lower()]!r} and {name!r} are the same column to Spark")
 
 
 class _Types:
-    """Finds columns for the types of one declared type."""
+    """Finds the columns for the fields of a declared type."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -96,7 +96,7 @@ class _Types:
     def of_class(self, of: Any, path: str, pydantic: bool = False) -> Any:
         """Return the columns for a class with fields."""
         if of in self._within:
-            raise self._refused(path, f"{of.__name__} contains itself, and a column cannot")
+            raise self._refused(path, f"{of.__name__} contains itself, which a column cannot")
         self._within.append(of)
         fields = _pydantic_fields(of) if hasattr(of, "__pydantic_fields__") else _fields(of)
         struct = self._struct(fields, path, pydantic or hasattr(of, "__pydantic_fields__"))
@@ -115,7 +115,7 @@ class _Types:
         return StructType(found)
 
     def _column(self, info: Any, path: str, pydantic: bool) -> tuple[Any, bool]:
-        """Return the type of a column, and whether null is among its values."""
+        """Return the type of a column, and whether it can be null."""
         if isinstance(info, inspect.Metadata):
             return self._column(info.type, path, pydantic)
         if not isinstance(info, inspect.UnionType):
@@ -181,7 +181,7 @@ class _Types:
 
 
 def _fields(of: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the name in JSON, the type, and whether it must be there, of each field."""
+    """Yield each field's name in JSON, its type, and whether it is required."""
     info: Any = inspect.type_info(of)
     for field in info.fields:
         yield field.encode_name, field.type, field.required
@@ -197,13 +197,13 @@ def _pydantic_fields(of: Any) -> Iterator[tuple[str, Any, bool]]:
 
 
 def check_fits(station: Frame, queue: str, expected: StructType, result: DataType | None) -> None:
-    """Raise ConfigurationError if payloads of this type could not be read as the type that a queue declares.
+    """Raise ConfigurationError if payloads of this type cannot be read as the type that a queue declares.
 
     Args:
         station: the station that returns the result.
-        queue: the queue that the result goes to.
-        expected: the columns for the type declared there.
-        result: the type of the result's payloads; None: text of unknown structure.
+        queue: the queue to which the result goes.
+        expected: the columns for the type that this queue declares.
+        result: the type of the result's payloads; None if they are text of unknown structure.
     """
     if result is not None and (wrong := _misfit(result, expected)) is not None:
         raise ConfigurationError(
@@ -255,7 +255,7 @@ def _within(step: str, wrong: str | None) -> str | None:
 
 
 def may_be_absent(schema: StructType) -> bool:
-    """Return whether a type has fields that may be missing but not null: in a column, both are null."""
+    """Return whether a type has fields that can be missing but not null; in a column, both are null."""
     from pyspark.sql import types
 
     def any_within(of: Any) -> bool:
@@ -272,7 +272,7 @@ def may_be_absent(schema: StructType) -> bool:
 
 
 def without_absent(plain: Any, of: Any) -> Any:
-    """Return a JSON value without the nulls of missing fields."""
+    """Return a JSON value without the nulls that stand for missing fields."""
     from pyspark.sql import types
 
     match of:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASK_ATTEMPTS: Final = 4
-"""How many times a task is tried; on a single machine, Spark's default is once."""
+"""How many times a task is tried; on a single machine, Spark's default is 1."""
 
 REDACTED: Final = r"(?i)secret|password|token|access[.]?key|credential|://[^\s/@]*:[^\s/@]+@"
-"""What Spark hides in its pages and its event log: settings with such names, and passwords in URLs.
+"""What Spark hides in its pages and its event log: settings with matching names, and passwords in URLs.
 
-Spark's own default, and the URLs.
+This is Spark's own default, with the URLs added.
 """
 
 _POOLS: Final = Path(__file__).with_name("pools.xml")
-"""Configures a fair pool for all jobs, so that stations share the task slots."""
+"""The configuration of a fair pool for all jobs, so that stations share the task slots."""
 
 _LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
@@ -35,8 +35,8 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
     """Return a session on this machine that logs little, cannot be reached from outside, and retries failed tasks.
 
     If Spark already runs in this process, the running session is returned unchanged; otherwise Java is started. In a
-    program started by `spark-submit`, or if `SPARK_REMOTE` names a Spark Connect server, the session runs there, with
-    the settings from there and those given here.
+    program started by `spark-submit`, or if `SPARK_REMOTE` names a Spark Connect server, the session runs on that
+    Spark, with its settings and the settings given here.
 
     Args:
         app: the application's name.
@@ -47,7 +47,7 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
         ConfigurationError: PySpark is not installed, Java 17 or later is missing, or the number of cores is invalid.
     """
     if cores is not None:
-        from duerow.worker.run import check_count  # imported here: it brings what workers need, but few sessions do
+        from duerow.worker.run import check_count  # imported here: it imports what workers need, but few sessions do
 
         check_count("cores", cores)
     try:
@@ -67,12 +67,12 @@ def session(app: str = "duerow", cores: int | None = None, **settings: Any) -> S
 
 
 def _is_told_where() -> bool:
-    """Whether spark-submit has started Spark for this program, or the environment names a server to connect to."""
+    """Whether spark-submit has started Spark for this program, or the environment names a server."""
     return any(os.environ.get(name) for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"))
 
 
 def _prepare_environment() -> None:
-    """Set the environment variables that Spark reads at its start, unless the user has set them."""
+    """Set the environment variables that Spark reads when it starts, unless the user has set them."""
     if home := java_home():
         os.environ["JAVA_HOME"] = home
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -81,7 +81,7 @@ def _prepare_environment() -> None:
 
 
 def _new_folder(what: str) -> str:
-    """Return a folder of this process alone, which nobody else could have created before: its name is random."""
+    """Return a new folder for this process alone; its name is random, so no one else can have created it before."""
     folder = tempfile.mkdtemp(prefix=f"duerow-{what}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -1,8 +1,8 @@
-"""End the turns of messages that a stream reserved, by the rows that were made from them.
+"""End the turns of messages that a stream reserved, as the rows that were made from them say.
 
-Each row names its message by id and token. The message moves to another queue, with the payload, key, due time,
-headers, group and priority of the row, or it is done. The receipt is the fence: a repeated or duplicate task finds the
-turn ended and changes nothing. Each message must therefore have exactly one row; a second one is an error.
+Each row names its message by id and token. The message either moves to another queue, with the payload, key, due time,
+headers, group and priority in the row, or it is done. The receipt is the fence: a repeated or duplicate task finds the
+turn ended and changes nothing. Therefore each message must have exactly one row; a second row is an error.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "to", "done", "on_duplicate"})
 
 CHANGES: Final = ("payload", "key", "due", "headers", "group", "priority", "to")
-"""The columns that change a message; further columns of the stream's own are ignored."""
+"""The columns that change a message; the stream's other columns are ignored."""
 
 
 def asks_to_settle(options: Mapping[str, str], schema: StructType) -> bool:
-    """Return whether the rows end turns: they are messages that a stream reserved."""
+    """Return whether the rows end turns, because they are messages that a stream reserved."""
     return bool({"to", "done"} & {name.lower() for name in options}) or "to" in schema.names
 
 
 @dataclass(frozen=True)
 class Settled(WriterCommitMessage):
-    """What a task reports: the ids of the messages whose turns it ended, and of those that were no longer its own."""
+    """What a task reports: the ids of the messages whose turns it ended, and of those that it no longer held."""
 
     ended: bytes
     refused: bytes
@@ -58,16 +58,16 @@ class Settled(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class SettleJob:
-    """How to end turns; sent to every task.
+    """The instructions for ending turns; they are sent to every task.
 
     Attributes:
         reach: how tasks reach the database.
         names: the columns of the rows.
         as_text: whether the payload is already JSON text.
         queue: the queue of the messages; None: each row names it.
-        to: the queue that they move to; None: the column `to` names it, and null means done.
+        to: the queue to which they move; None: the column `to` names it, and null means done.
         done: whether all messages are done.
-        on_duplicate: what to do if a live message of the target has the key.
+        on_duplicate: what to do if a live message of the target queue has the key.
     """
 
     reach: Reach
@@ -108,7 +108,7 @@ class SettleJob:
     def _pairs(
         self, database: Database, queue: str, rows: Mapping[int, Mapping[str, Any]]
     ) -> Iterator[tuple[BareReservation, Settlement]]:
-        """Yield the messages that are still lent on the tokens that the rows say, each with its end."""
+        """Yield the messages that are still lent under the tokens in the rows, each with how its turn ends."""
         query = Query(queue, ids=tuple(rows), by_id=True, limit=len(rows))
         for record in database.run(lambda: database.store.messages.find(query)):
             row = rows[record.id]
@@ -132,7 +132,7 @@ class SettleJob:
         )
 
     def _payload(self, database: Database, record: Record, row: Mapping[str, Any]) -> Any:
-        """Return the row's payload; UNSET if it is the message's own, which then keeps its kind."""
+        """Return the row's payload; UNSET if it is the message's own payload, which then keeps its kind."""
         if not self.as_text:
             return row["payload"]
         kept = Encoded(record.kind, record.payload)
@@ -150,7 +150,7 @@ class StreamSettleWriter(DataSourceStreamArrowWriter):
     """Ends the turns of a stream's messages, partition by partition.
 
     Args:
-        ending: how.
+        ending: how to end them.
     """
 
     def __init__(self, ending: SettleJob) -> None:
@@ -160,7 +160,7 @@ class StreamSettleWriter(DataSourceStreamArrowWriter):
         """End the turns of a partition."""
         return self._ending.settle(iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # Spark's name
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # the name that Spark uses
         """Check that each message had exactly one row."""
         check_settled(messages)
 
@@ -181,7 +181,7 @@ class BatchSettleWriter(DataSourceArrowWriter):
 
 
 def settle_job(options: Mapping[str, str], schema: StructType) -> SettleJob:
-    """Return how to end turns.
+    """Return the instructions for ending turns.
 
     Raises:
         ConfigurationError: an option or a column is invalid.
@@ -227,8 +227,8 @@ def check_settled(messages: Iterable[WriterCommitMessage | None]) -> None:
         LOG.warning("%d messages of %d were no longer leased, and were not settled", len(refused), len(ended | refused))
     if twice := sorted(ended & refused):
         raise InvalidOutcome(
-            f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions, of which the first sent each "
-            "on and the others were lost: a message that goes on has one row; for several use a frame station"
+            f"messages {', '.join(map(str, twice[:10]))} have rows in several partitions; the first row sent each "
+            "message on and the others were lost: a message that goes on has one row; for several use a frame station"
         )
 
 
@@ -251,7 +251,7 @@ def _by_queue(rows: Iterable[dict[str, Any]], queue: str | None) -> dict[str, li
 
 
 def _changed_headers(record: Record, wanted: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the headers that the row has otherwise than the message; those that it does not name stay."""
+    """Return the headers in the row that differ from the message's; headers that it does not name are kept."""
     if wanted is None:
         return None
     had = {name: header_text(value) for name, value in codec.decode_headers(record.headers).items()}

@@ -1,9 +1,9 @@
-"""Push the rows of a frame, each exactly once, even if Spark repeats, duplicates or forgets a task.
+"""Push the rows of a frame, each exactly once, even if Spark repeats, duplicates or loses a task.
 
 Each partition is one transaction, which also records the partition's name: a repeated or duplicate task finds the name
-and writes nothing. It cannot be smaller than a partition: a repeated task may get its rows in another order, or
-different rows if the plan is not deterministic, so parts of two attempts need not add up to the whole. With `atomic`,
-tasks stage their rows, and the driver publishes what the successful attempts staged: all or nothing.
+and writes nothing. A transaction cannot be smaller than a partition: a repeated task may get its rows in another order,
+or different rows if the plan is not deterministic, so parts of two attempts might not add up to the whole. With
+`atomic`, tasks stage their rows, and the driver publishes what the successful attempts staged, all or nothing.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "on_duplicate", "atomic"})
 
 GATHERED: Final = 64 << 20
-"""The most bytes of a partition that are buffered; a larger one is written as it arrives, and is only tried once."""
+"""The most bytes of a partition that are buffered; a larger partition is written as it arrives, and tried only once."""
 
 
 class Place(NamedTuple):
-    """The place of a task in its job.
+    """A task's place in its job.
 
     Attributes:
         partition: the number of its partition; the same for every attempt.
         attempt: the number of the attempt; unique in the application.
-        query: the id of its query from the checkpoint, for a stream.
+        query: for a stream, the id of its query, from the checkpoint.
     """
 
     partition: int
@@ -63,13 +63,13 @@ def place() -> Place:
 
 @dataclass(frozen=True)
 class PushJob:
-    """What to push where; sent to every task.
+    """The instructions for pushing; they are sent to every task.
 
     Attributes:
         reach: how tasks reach the database.
         names: the columns of the rows.
         as_text: whether the payload is already JSON text.
-        queue: the queue of rows that name none.
+        queue: the queue for rows that name none.
         on_duplicate: what to do if a live message has the key of a row.
         batch: the name of the job.
     """
@@ -82,11 +82,11 @@ class PushJob:
     batch: str
 
     def rows(self, whole: bool) -> Rows:
-        """Return what turns rows into entries; `whole`: they are published together with those of other tasks."""
+        """Return an object that turns rows into entries; `whole`: they are published with those of other tasks."""
         return Rows(self.reach.database, self.names, self.as_text, self.queue, not whole)
 
     def stage(self, batches: Iterable[pa.RecordBatch]) -> StagedPart | Unfit:
-        """Stage the rows of a partition, where nobody sees them."""
+        """Stage the rows of a partition, invisible to consumers."""
         at = place()
         part, count = f"{at.partition}-{at.attempt}", 0
         database, rows = self.reach.database, self.rows(whole=True)
@@ -101,14 +101,14 @@ class PushJob:
 
 @dataclass(frozen=True)
 class PushedPart(WriterCommitMessage):
-    """What a task reports: how many rows it pushed; 0 if another attempt had pushed them."""
+    """What a task reports: how many rows it pushed; 0 if another attempt had already pushed them."""
 
     rows: int
 
 
 @dataclass(frozen=True)
 class StagedPart(WriterCommitMessage):
-    """What a task reports: what it staged, under which name and in which query."""
+    """What a task reports: how much it staged, under which name and in which query."""
 
     batch: str
     part: str
@@ -137,11 +137,11 @@ def check_fit(messages: Iterable[WriterCommitMessage | None]) -> None:
 
 
 def push_job(options: SourceOptions, schema: StructType) -> PushJob:
-    """Return what to push where, after checking that the database can take it.
+    """Return the instructions for pushing, after a check that the database supports it.
 
     Raises:
         ConfigurationError: an option or a column is invalid.
-        SchemaOutdated, SchemaNewer, StoreUnavailable: as `duerow.connect`.
+        SchemaOutdated, SchemaNewer, StoreUnavailable: as for `duerow.connect`.
     """
     queue, mode = options.queue(), check_on_duplicate(options.one_of("on_duplicate", ON_DUPLICATE))
     check_pushed(schema, queue)
@@ -153,15 +153,15 @@ def push_job(options: SourceOptions, schema: StructType) -> PushJob:
 
 
 def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceWriter:
-    """Return the writer of a frame.
+    """Return the writer for a frame.
 
     Raises:
-        ConfigurationError: it would overwrite; an option or a column is invalid.
+        ConfigurationError: the mode is overwrite; an option or a column is invalid.
     """
     if overwrite:
         raise ConfigurationError(
             "a queue cannot be overwritten; use mode('append'), and "
-            "on_duplicate=replace with a column key to change messages that wait"
+            "on_duplicate=replace with a column key to change waiting messages"
         )
     if asks_to_settle(options, schema):
         return BatchSettleWriter(settle_job(options, schema))
@@ -174,14 +174,14 @@ class RowWriter(DataSourceArrowWriter):
     """Pushes each partition exactly once, in one transaction.
 
     Args:
-        pushing: what to push where.
+        pushing: the instructions for pushing.
     """
 
     def __init__(self, pushing: PushJob) -> None:
         self._pushing = pushing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PushedPart | Unfit:
-        """Push a partition, unless another attempt has."""
+        """Push a partition, unless another attempt has done so."""
         try:
             return self._push(iterator)
         except InvalidMessage as error:
@@ -209,16 +209,16 @@ class RowWriter(DataSourceArrowWriter):
         return outlast(push, lambda: not rest.touched)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Raise if a row cannot be a message; the other partitions are already pushed."""
+        """Raise an error if a row cannot be a message; the other partitions have already been pushed."""
         check_fit(messages)
         LOG.info("pushed %s rows", sum(one.rows for one in messages if isinstance(one, PushedPart)))
 
 
 class WholeWriter(DataSourceArrowWriter):
-    """Stages each partition, and publishes all of them in one transaction.
+    """Stages each partition and publishes all of them in one transaction.
 
     Args:
-        pushing: what to push where.
+        pushing: the instructions for pushing.
     """
 
     def __init__(self, pushing: PushJob) -> None:
@@ -235,7 +235,7 @@ class WholeWriter(DataSourceArrowWriter):
             publish(database, messages, told.on_duplicate, told.batch)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Discard what was staged; what a task stages afterwards is discarded within a day."""
+        """Discard what was staged; anything that a task stages afterwards is discarded within a day."""
         with self._pushing.reach.planning() as database:
             database.bulk.discard(self._pushing.batch)
 
@@ -243,7 +243,7 @@ class WholeWriter(DataSourceArrowWriter):
 def publish(
     database: Database, messages: Iterable[WriterCommitMessage | None], on_duplicate: OnDuplicate, once: str
 ) -> None:
-    """Push what tasks staged, in the order of the partitions, unless this name was published before."""
+    """Push what tasks staged, in the order of the partitions, unless this name was already published."""
     messages = list(messages)
     check_fit(messages)
     staged = [one for one in messages if isinstance(one, StagedPart) and one.rows]
@@ -257,7 +257,7 @@ def publish(
 
 
 def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], bool]:
-    """Return the first batches, up to about `GATHERED` bytes, and whether that is all."""
+    """Return the first batches, up to about `GATHERED` bytes, and whether those are all."""
     gathered: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -271,7 +271,7 @@ def gather(batches: Iterator[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], boo
 def push_once(
     store: Store, rows: Rows, batches: Iterable[pa.RecordBatch], on_duplicate: OnDuplicate, once: str
 ) -> Plan[int]:
-    """Push rows in one transaction that also records a name; if the name is known, push nothing.
+    """Push rows in one transaction that also records a name; if the name is already recorded, push nothing.
 
     Returns how many rows were pushed.
     """
@@ -287,7 +287,7 @@ def push_once(
 
 
 def _by_memory(rows: Rows, entries: Sequence[Entry]) -> list[tuple[bool, list[Entry]]]:
-    """Return entries by whether their queue remembers keys."""
+    """Return the entries grouped by whether their queue remembers keys."""
     parts: dict[bool, list[Any]] = {}
     for one in entries:
         parts.setdefault(rows.terms(one.queue).remembers, []).append(one)

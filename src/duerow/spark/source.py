@@ -1,7 +1,7 @@
-"""Read messages, or finished turns, as a frame: in parallel by ranges of ids, as Arrow, without reserving any.
+"""Read messages, or finished turns, as a frame: in parallel by ranges of ids, as Arrow, without reservations.
 
-The store's `scan` reads page by page, so no task holds more than a few MiB, and no transaction stays open. If there is
-a driver that returns Arrow (for PostgreSQL: adbc-driver-postgresql), rows never become Python values.
+The store's `scan` reads page by page, so no task holds more than a few MiB and no transaction stays open. If a driver
+that returns Arrow is installed (for PostgreSQL: adbc-driver-postgresql), rows never become Python values.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ KNOWN: Final = frozenset(
 )
 
 RANGES: Final = 16
-"""Ranges of ids per partition: ids are not spread evenly, so each partition gets ranges from all parts."""
+"""The ranges of ids per partition: ids are not spread evenly, so each partition gets ranges from all parts."""
 
 NARROWEST: Final = 5_000
-"""The fewest ids of a range: an empty range costs a query too."""
+"""The fewest ids in a range: even an empty range costs a query."""
 
 IDS: Final = 50_000
-"""The ids for which another partition is worthwhile, by default."""
+"""How many ids justify another partition, by default."""
 
 MOST_PARTITIONS: Final = 8
 """The most partitions, by default."""
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """Return the columns that the options ask for.
+    """Return the columns for which the options ask.
 
     Raises:
         ConfigurationError: the options are invalid.
@@ -60,11 +60,11 @@ def schema(options: Mapping[str, str]) -> StructType:
 
 
 STREAM_KNOWN: Final = frozenset({"lease", "batch"})
-"""Options of streams: Spark asks for the columns without saying whether it reads a stream."""
+"""The options of streams: Spark asks for the columns without saying whether it reads a stream."""
 
 
 def query_of(options: SourceOptions) -> Scan:
-    """Return the scan to ask the store for.
+    """Return the scan for the store.
 
     Raises:
         InvalidCondition: `where` cannot be read, or names a field that messages or turns do not have.
@@ -85,11 +85,11 @@ def query_of(options: SourceOptions) -> Scan:
 
 @dataclass(frozen=True)
 class SourcePart(InputPartition):
-    """The part of a scan that a task reads.
+    """A task's part of a scan.
 
     Attributes:
         pages: the scan.
-        ranges: the first and the last id of each range; a single range if there is a limit.
+        ranges: the first and last id of each range; only one range if there is a limit.
     """
 
     pages: Pages
@@ -118,7 +118,7 @@ class SourceReader(DataSourceReader):
             raise ConfigurationError("a limit needs a single partition: give limit or partitions, not both")
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return partitions, each with ranges from all parts of the ids."""
+        """Return the partitions, each with ranges from all parts of the ids."""
         with self._reach.planning() as database:
             ends = ends_of(database, self._query)
             pages = pages_of(self._reach, database, self._query, needed(self._schema.names, self._query.turns))
@@ -135,9 +135,9 @@ class SourceReader(DataSourceReader):
 
 
 def ends_of(database: Database, query: Scan) -> tuple[int, int] | None:
-    """Return the lowest and the highest id that a scan finds; None if it finds nothing.
+    """Return the lowest and highest id that a scan can find; None if there is nothing.
 
-    The condition is ignored, since it might make the database look at all rows twice.
+    The condition is ignored, because it might make the database read all rows twice.
     """
     anything = replace(query, where=None, limit=1)
     lowest = database.run(lambda: database.store.bulk.scan(anything))
@@ -146,7 +146,7 @@ def ends_of(database: Database, query: Scan) -> tuple[int, int] | None:
 
 
 def dealt(first: int, last: int, partitions: int | None) -> list[list[tuple[int, int]]]:
-    """Return the ids from first to last as ranges, dealt out to this many partitions, ascending in each."""
+    """Return the ids from first to last as ranges, distributed over this many partitions, ascending in each."""
     count = last - first + 1
     many = partitions or min(MOST_PARTITIONS, -(-count // IDS))
     width = max(-(-count // (many * RANGES)), min(NARROWEST, -(-count // many))) if many > 1 else count

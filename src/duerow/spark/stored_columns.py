@@ -22,7 +22,7 @@ def graph_with_columns(pipeline: Pipeline, spark: SparkSession) -> Graph:
     """Return the graph of a pipeline with the columns of its frame stations.
 
     Raises:
-        ConfigurationError: the columns of a station cannot be found out, or not be read as Spark is set up.
+        ConfigurationError: the columns of a station cannot be determined, or cannot be read with Spark's settings.
     """
     columns = {one.name: _columns(one, spark) for one in pipeline.stations if isinstance(one, Frame)}
     graph = pipeline.graph
@@ -36,13 +36,13 @@ def _columns(station: Frame, spark: SparkSession) -> dict[str, str]:
 
 
 def stored_columns(schema: StructType | None) -> dict[str, str]:
-    """Return columns by their paths; none if the payload is text."""
+    """Return the types of columns by path; none if the payload is text."""
     return {} if schema is None else dict(_fields(schema, ""))
 
 
 def _fields(of: StructType, within: str) -> Iterator[tuple[str, str]]:
     for field in of.fields:
-        declared = field.metadata.get("required")  # only declared types say so, and only they insist
+        declared = field.metadata.get("required")  # only declared types have this, and only they insist on it
         marks = ("" if declared is None or field.nullable else NOT_NULL) + (REQUIRED if declared else "")
         yield from _column(field.dataType, f"{within}{field.name}", marks)
 

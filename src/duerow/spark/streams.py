@@ -1,13 +1,13 @@
 """Queues as the source and the sink of a stream.
 
 **Source.** A batch is a claim: messages reserved for the stream under one claim id. The offset contains that id and
-ranges of message ids, so a batch can be found again from Spark's log: after a restart it holds what is still leased
-under that claim. The source ends no turns, because Spark tells it late, and for the last batch never, that a batch is
-over. The sink ends them (`duerow.spark.settle`). A message that reaches no sink is due again when its lease ends.
-Losing a checkpoint loses no message: old claims expire, and new ones are made.
+ranges of message ids, so a batch can be found again from Spark's log: after a restart it consists of the messages that
+are still leased under that claim. The source ends no turns, because Spark tells it late, and for the last batch never,
+that a batch is over. The sink ends them (`duerow.spark.settle`). A message that reaches no sink is due again when its
+lease ends. If a checkpoint is lost, no message is lost: the old claims expire, and new ones are made.
 
 **Sink.** Rows without ids and tokens are new messages: tasks stage them, and the driver publishes each batch in one
-transaction, which also records the query and the batch, so a repeated batch changes nothing.
+transaction, which also records the query and the batch. So a repeated batch changes nothing.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ BATCH: Final = 50_000
 """The most messages of a batch, by default."""
 
 LEASE: Final = timedelta(minutes=10)
-"""The lease of a batch; it is extended while the query runs."""
+"""The lease of a batch, which is extended while the query runs."""
 
 PARTITIONS: Final = 4
 """How many tasks read a batch, by default."""
 
 FEWEST: Final = 1_000
-"""The messages for which another task is worthwhile."""
+"""How many messages justify another task."""
 
 PAUSE: Final = 0.2
-"""Seconds to wait when nothing is due, since Spark asks again at once."""
+"""Seconds to wait when nothing is due, because Spark asks again at once."""
 
 REPORTED: Final = 2.0
-"""Seconds for which a count of due messages is reported, since Spark asks for it with each batch."""
+"""Seconds for which a count of due messages is reused, because Spark asks for it with each batch."""
 
 PIECE: Final = 5_000
-"""The messages whose leases are extended in one transaction."""
+"""The most messages whose leases are extended in one transaction."""
 
 NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 """The offset before the first batch."""
@@ -77,10 +77,10 @@ NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 
 @dataclass(frozen=True)
 class StreamPart(InputPartition):
-    """What a task reads of a batch: a range of ids.
+    """A task's part of a batch: a range of ids.
 
     Attributes:
-        pages: the scan for what is still leased under the batch's claim.
+        pages: the scan for the messages that are still leased under the batch's claim.
         first, last: the first and the last id.
     """
 
@@ -117,26 +117,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._heart: Heart | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travel to the tasks without what only the driver has."""
+        """Leave out what only the driver has when the reader is sent to tasks."""
         return {**vars(self), "_heart": None}
 
-    # What the driver asks.
+    # Called on the driver.
 
     def initialOffset(self) -> dict[str, Any]:
         """Return the offset before the first batch."""
         return dict(NOTHING)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the most messages of a batch."""
+        """Return the limit of a batch: its most messages."""
         return ReadMaxRows(self._batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Record how many messages are due now: later ones are not waited for."""
+        """Record how many messages are due now, because the query does not wait for later ones."""
         self._left = self._ready()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Reserve the next batch; return the same offset if nothing is due."""
-        self._beat.stop()  # the batch before is over, and its messages are settled
+        self._beat.stop()  # the previous batch is over, and its messages are settled
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._ready()
         most = most if self._left is None else min(most, self._left)
         queue = self._reach.database.as_defined(self._queue)
@@ -153,7 +153,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"claim": claim, "ranges": ranges(ids, self._partitions), "count": len(ids)}
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """Return how many messages are due and in no batch yet; None if the database does not answer now.
+        """Return how many messages are due and not yet in a batch; None if the database does not answer.
 
         The progress of a query shows it as the source's latest offset.
         """
@@ -176,18 +176,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [StreamPart(pages, first, last) for first, last in end["ranges"]]
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Stop extending the leases of a batch that is over; what was not settled is due when they end."""
+        """Stop extending the leases of a batch that is over; messages that were not settled are due when they end."""
         if self._beat.is_of(end["claim"]):
             self._beat.stop()
 
     def stop(self) -> None:
-        """Stop extending leases. Reserved messages stay reserved, in case the query restarts before the leases end."""
+        """Stop extending leases. Messages stay reserved, in case the query restarts before the leases end."""
         self._beat.stop()
 
-    # What the tasks do.
+    # Called in tasks.
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read a range of a batch: what is still leased under its claim."""
+        """Read the messages in a range of a batch that are still leased under its claim."""
         part, shape = cast(StreamPart, partition), Shape(self._schema, self._reach.sealing, self._as_kept)
         for page in part.pages.read([(part.first, part.last)]):
             yield from shape.batches(page)
@@ -197,7 +197,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return pages_of(self._reach, self._reach.database, query, names)
 
     def _found_again(self, claim: str, found: Sequence[Sequence[int]]) -> list[Receipt]:
-        """Return the receipts of what is still lent on a claim."""
+        """Return the receipts of the messages that are still leased under a claim."""
         receipts: list[Receipt] = []
         pages = self._pages(claim, ("id", "token"))
         for page in pages.read([(first, last) for first, last in found]):
@@ -217,7 +217,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def ranges(ids: Sequence[int], partitions: int) -> list[list[int]]:
-    """Return the first and the last id of each of several equal parts of ascending ids."""
+    """Return the first and last id of each of several equal parts of ascending ids."""
     many = max(1, min(partitions, -(-len(ids) // FEWEST)))
     width = -(-len(ids) // many)
     pieces = [ids[start : start + width] for start in range(0, len(ids), width)]
@@ -225,11 +225,11 @@ def ranges(ids: Sequence[int], partitions: int) -> list[list[int]]:
 
 
 class Heart:
-    """Extends the leases of a batch while it is processed, from a thread of the driver.
+    """Extends the leases of a batch while it is processed, from a thread on the driver.
 
     Args:
-        database: where.
-        lease: the length of the leases; they are extended when two thirds of it are over.
+        database: the database of the messages.
+        lease: the length of the leases; they are extended after two thirds of it.
     """
 
     def __init__(self, database: Database, lease: timedelta) -> None:
@@ -239,7 +239,7 @@ class Heart:
         self._thread: threading.Thread | None = None
 
     def is_of(self, claim: str) -> bool:
-        """Return whether it extends the leases of a claim."""
+        """Return whether it is extending the leases of this claim."""
         return bool(claim) and self._claim == claim
 
     def begin(self, claim: str, receipts: Sequence[Receipt]) -> None:
@@ -279,7 +279,7 @@ class Heart:
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceStreamWriter:
-    """Return the writer of a stream: it ends turns if the options ask for that, and otherwise pushes.
+    """Return the writer for a stream: it ends turns if the options ask for that, and otherwise pushes.
 
     Raises:
         ConfigurationError: an option or a column is invalid.
@@ -290,10 +290,10 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> DataSourceS
 
 
 class StreamPushWriter(DataSourceStreamArrowWriter):
-    """Pushes each batch of a stream exactly once, as a whole.
+    """Pushes each batch of a stream exactly once, in one transaction.
 
     Args:
-        pushing: what to push where.
+        pushing: the instructions for pushing.
     """
 
     def __init__(self, pushing: PushJob) -> None:
@@ -304,13 +304,13 @@ class StreamPushWriter(DataSourceStreamArrowWriter):
         return self._pushing.stage(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Publish what the successful attempts staged, unless the batch was published before."""
+        """Publish what the successful attempts staged, unless the batch was already published."""
         check_fit(messages)
         queries = {one.query for one in messages if isinstance(one, StagedPart)}
-        if None in queries:  # all such queries would have one name, and each batch but the first be taken for a repeat
+        if None in queries:  # all such queries would share a name, and only the first batch be pushed
             raise ConfigurationError(
-                f"Spark does not say which query batch {batchId} belongs to, so if it is repeated, that could not be "
-                "noticed; nothing was pushed: push it in foreachBatch instead"
+                f"Spark does not say which query batch {batchId} belongs to, so a repeated batch could not be "
+                "noticed; nothing was pushed: push the batch in foreachBatch instead"
             )
         if queries:
             (query,) = queries

@@ -1,8 +1,8 @@
 """A task of a message station, in an executor: claim a chunk, call the function for each message, settle, repeat.
 
-A task is a consumer like any other. Its messages are fenced by id and token, so it does not rely on Spark: a task that
-is repeated, duplicated or killed can neither lose a message nor send one on twice. What a killed task had claimed is
-due again when its lease ends.
+A task is a consumer like any other. Its messages are fenced by id and token, so their safety does not depend on Spark:
+a task that is repeated, duplicated or killed can neither lose a message nor send one on twice. The messages of a killed
+task are due again when their leases end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Access:
-    """How executors reach the database; the same for a whole run, so that they connect once.
+    """How executors reach the database; the same during a run, so that each connects only once.
 
     Attributes:
         run: the name of the run.
@@ -43,7 +43,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the driver tells a task to do.
+    """The driver's instructions for a task.
 
     Attributes:
         access: how to reach the database.
@@ -51,11 +51,11 @@ class Assignment:
         pickled: the station.
         max_hops: how many queues a message may go through.
         chunk: the most messages of a claim.
-        seconds: when the task ends even if more is due, so that others can run.
+        seconds: the time after which the task ends even if more is due, so that others can run.
         others: the queues of the pipeline's other stations: the task ends earlier if something is due there.
         most: the most messages that the task claims in all; None: no limit.
         only: see `OnlyKinds`.
-        apart: whether the function is called in a process of its own, although the station has no timeout.
+        apart: whether the function is called in a separate process, although the station has no timeout.
     """
 
     access: Access
@@ -71,12 +71,12 @@ class Assignment:
 
 
 def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
-    """Return the function for `mapInArrow`; query plans show it under the station's name."""
+    """Return the function for `mapInArrow`; query plans show it by the station's name."""
 
     def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         from pyarrow import RecordBatch
 
-        for _ in batches:  # the rows only say how many tasks there are
+        for _ in batches:  # the rows only determine the number of tasks
             pass
         tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others, assignment.only)
         keep_what_is_imported()
@@ -88,7 +88,7 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
 
 @lru_cache(maxsize=4)
 def database_of(access: Access) -> Database:
-    """Return the database of this process, which Spark reuses for many tasks."""
+    """Return the database for this process, which Spark reuses for many tasks."""
     return connect(access.url, **access.settings)
 
 
@@ -105,7 +105,7 @@ def _consumer(assignment: Assignment) -> TaskConsumer:
 
 @cache
 def _calls() -> Calls:
-    """Return what calls functions in a child of this process."""
+    """Return the object that calls functions in a child of this process."""
     calls = Calls()
-    atexit.register(calls.close)  # multiprocessing would wait for a child that leaves signals to this process
+    atexit.register(calls.close)  # otherwise multiprocessing would wait for the child, which ignores signals
     return calls

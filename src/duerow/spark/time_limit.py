@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class TimeLimit:
-    """Cancels Spark jobs that still run when the time for a block is up.
+    """Cancels Spark jobs that are still running when the time for a block is up.
 
     Args:
-        spark: where they run.
+        spark: the session in which they run.
         tag: the tag of these jobs; see `duerow.spark.labels`.
         limit: how long they may take together; None: no limit.
 
     Attributes:
-        passed: whether the time was up before the block ended.
+        passed: whether the limit passed before the block ended.
     """
 
     def __init__(self, spark: SparkSession, tag: str, limit: timedelta | None) -> None:

@@ -1,4 +1,4 @@
-"""Which values columns can hold: the executor that reads a message checks, so that only that message fails."""
+"""Which values fit columns: the executor that reads a message checks it, so that only that message fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Check = Callable[[Any], str | None]
-"""Returns where a JSON value does not fit, and why; None if it fits."""
+"""A function that returns where a JSON value does not fit, and why; None if it fits."""
 
 
 def needs_check(schema: StructType) -> bool:
@@ -71,7 +71,7 @@ def checker(of: DataType, zoned: bool = False) -> Check:
 
     Args:
         of: the type.
-        zoned: whether a timestamp without a time zone is refused; otherwise it is taken as UTC.
+        zoned: whether timestamps without a time zone are refused; otherwise they are taken as UTC.
     """
     from pyspark.sql import types
 
@@ -102,7 +102,7 @@ def checker(of: DataType, zoned: bool = False) -> Check:
             return lambda value: None if _parses(_day, value) else f" is {shown(value)}, not a date such as 2026-03-01"
         case types.BinaryType():
             return lambda value: None if _parses(_base64, value) else f" is {shown(value)}, not base64"
-    return lambda value: None  # text takes anything, and a variant too
+    return lambda value: None  # text and variants accept anything
 
 
 def _struct_check(fields: list[tuple[str, Check]]) -> Check:
@@ -195,7 +195,7 @@ def _moment_check(zoned: bool) -> Check:
 
 
 def _is_moment(value: Any) -> bool | None:
-    """Return whether a time has a zone; None if it is no time."""
+    """Return whether a time has a zone; None if it is not a time."""
     try:
         return datetime.fromisoformat(value).tzinfo is not None if _MOMENT.fullmatch(value) else None
     except (TypeError, ValueError):
@@ -209,7 +209,7 @@ def _day(value: str) -> date:
 
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-"""The only form of a date that Spark reads as Python does: it takes 20260301 for a number of days since 1970."""
+"""The only form of a date that Spark reads as Python does; Spark takes 20260301 as a number of days since 1970."""
 
 
 _MOMENT: Final = re.compile(

@@ -1,6 +1,6 @@
 """How executors write the result of a frame station: row by row, each with its message's turn, or staged.
 
-The driver gets counts, ids and the reasons of failures, never a payload.
+The driver gets counts, ids and the reasons for failures, never a payload.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.spark")
 
 ROWS_PER_TRANSACTION: Final = 2_000
-"""The most turns that end, or messages that are staged, in one transaction."""
+"""The most turns that end, or messages that are staged, in a transaction."""
 
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
 """The columns of a result before it is written: the fields of `Row`, in this order."""
 
 Encode = Callable[[str, Any], Encoded | None]
-"""Makes a payload for a queue from the text in a row; None: the message keeps its own."""
+"""A function that makes a payload for a queue from the text in a row; None: the message keeps its own payload."""
 
 WriteTask = Callable[[Iterable[Any]], "Iterator[RecordBatch]"]
-"""Writes a partition and yields one row of SCHEMA, by `mapInArrow`."""
+"""A function for `mapInArrow` that writes a partition and yields one row of SCHEMA."""
 
 SCHEMA: Final = "written string"
 """The columns that a task returns to the driver."""
@@ -69,7 +69,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
     Attributes:
         path: its name inside the table's folder.
         rows: how many rows it has.
-        partition: the values of the columns that divide the table, as text.
+        partition: the values of the columns that partition the table, as text.
     """
 
     path: str
@@ -83,11 +83,11 @@ class Written(msgspec.Struct):
     Attributes:
         tally: the turns that it ended.
         part: the name under which it staged rows; "" if it staged none.
-        entries: how many it staged.
-        ids: the messages that its rows belong to, if the rows say so.
+        entries: how many rows it staged.
+        ids: the messages to which its rows belong, if the rows say so.
         failed: why messages failed, by id, if the rows say so.
         problem: why the batch as a whole fails; None if it does not.
-        files: what it wrote for a table of files.
+        files: the files that it wrote for a table.
     """
 
     tally: Tally = msgspec.field(default_factory=Tally)
@@ -109,18 +109,18 @@ def read_written(rows: Iterable[Any]) -> list[Written]:
 
 
 class BadRow(Exception):
-    """A row that is wrong and belongs to no single message, so that the batch fails."""
+    """An invalid row that belongs to no single message, so the batch fails."""
 
 
 @dataclass(frozen=True)
 class FrameWriteJob:
-    """What the driver sends to a task that writes.
+    """The driver's instructions for a task that writes.
 
     Attributes:
-        desk: whose result.
+        desk: the station whose result is written.
         batch: the claim id and the attempt, which also name what is staged.
         has: the columns that the result has.
-        written: the type of the payloads; None: text that the function wrote.
+        written: the type of the payloads; None if they are text that the function wrote.
         receipts: the packed receipts of the batch, if it is written row by row.
     """
 
@@ -147,7 +147,7 @@ def write_task(writing: FrameWriteJob) -> WriteTask:
 
 
 def _written(batches: Iterable[Any], writing: FrameWriteJob) -> RecordBatch:
-    """Write a partition; return what is to be said of that. What a task's function names travels, so this is apart."""
+    """Write a partition; return the report. It is separate because all that a task's function names is pickled."""
     from pyarrow import RecordBatch
 
     writer = _writer(writing.desk)
@@ -157,7 +157,7 @@ def _written(batches: Iterable[Any], writing: FrameWriteJob) -> RecordBatch:
 
 
 def packed(batch: Batch) -> bytes:
-    """Return the receipts of a batch as bytes, which compress well: tokens are alike and ids ascend."""
+    """Return the receipts of a batch as bytes; they compress well, because tokens are similar and ids ascend."""
     receipts = batch.leased.receipts
     tokens = array("q", [receipt.token for receipt in receipts])
     return zlib.compress(batch.ids.tobytes() + tokens.tobytes(), 1)
@@ -214,7 +214,7 @@ def _values(batch: Any, place: int, name: str, has: frozenset[str]) -> Any:
 
 @lru_cache(maxsize=16)
 def _writer(desk: Desk) -> BatchWriter:
-    """Return this process's writer of a station."""
+    """Return this process's writer for a station."""
     station, _, targets = desk.unpacked()
     return BatchWriter(station, database_of(desk.access), targets, desk.max_hops)
 
@@ -224,8 +224,8 @@ class BatchWriter:
 
     Args:
         station: the station.
-        database: the database that they go to.
-        targets: the declared type of each target queue; None: it declares none.
+        database: the database to which they go.
+        targets: the declared type of each target queue; None if it declares none.
         max_hops: how many queues a message may go through.
     """
 
@@ -239,7 +239,7 @@ class BatchWriter:
     # Row by row.
 
     def row_by_row(self, rows: Iterable[Row], writing: FrameWriteJob) -> Written:
-        """End the turn of each row's message; change nothing if two rows belong to one message."""
+        """End the turn of each row's message; change nothing if two rows belong to the same message."""
         tokens = unpacked(writing.receipts)
         found: dict[int, Row] = {}
         for row in rows:
@@ -258,7 +258,7 @@ class BatchWriter:
 
     def _mistaken(self, row: Row, found: Mapping[int, Row], tokens: Mapping[int, int]) -> str | None:
         if row.id is None:
-            return f"{self.station}: a row of its result has no _id; with rowwise=True it needs that of its message"
+            return f"{self.station}: a row of its result has no _id; with rowwise=True each row needs its message's _id"
         if row.id not in tokens:
             return f"{self.station}: its result has the _id {row.id}, which no message of the batch has"
         if row.id in found:
@@ -269,7 +269,7 @@ class BatchWriter:
         return None
 
     def _pass_on(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> Sequence[Row]:
-        """Move the messages whose rows ask for no more; return the rows of the others, and of what was refused."""
+        """Move the messages whose rows ask only for that; return the rows of the others, and of refused moves."""
         receipts = [Receipt(row.id, tokens[row.id]) for row in rows if row.id is not None]
         headers = {one.id: one for one in self._settler.patiently(lambda: self._queue.bulk.message_headers(receipts))}
         turns: list[Turn] = []
@@ -288,7 +288,7 @@ class BatchWriter:
             refused = self._settler.patiently(lambda: self._end_turns(turns))
         except StoreUnavailable:
             raise
-        except Exception:  # one of them is at fault, and none was changed
+        except Exception:  # one of them is at fault, and no message was changed
             return rows
         tally.settled += len(turns) - len(refused)
         if refused:
@@ -297,7 +297,7 @@ class BatchWriter:
         return others
 
     def _end_turns(self, turns: list[Turn]) -> Sequence[Refused]:
-        """End turns; where the answer is lost they have most likely ended, and those that have not are due again."""
+        """End turns. If the answer is lost, they have most likely ended; otherwise their messages are due again."""
         try:
             return self._queue.bulk.end_turns(turns)
         except StoreUnavailable as error:
@@ -307,19 +307,19 @@ class BatchWriter:
             return []
 
     def _moved(self, header: MessageHeader, row: Row, encode: Encode) -> Moved | None:
-        """Return a row's move; None if it takes a closer look, or cannot be."""
+        """Return a row's move; None if it needs closer inspection, or is impossible."""
         try:
             to = self.station.target(row)
             payload = encode(to, row.payload)
             if payload is None and self._database.encryption is not None:
-                return None  # it may have to be encrypted anew, for which it has to be read
+                return None  # it may have to be encrypted again, so its payload has to be read
             moved = self.station.passed_on(header, row, to, payload, self._max_hops)
             return None if moved is None else self._sealed(moved)
         except (InvalidMessage, InvalidOutcome):
             return None
 
     def _sealed(self, moved: Moved) -> Moved:
-        """Return a move with its payload encrypted, if payloads are."""
+        """Return a move with its payload encrypted, if payloads are encrypted."""
         if moved.payload is None or moved.kind is None or self._database.encryption is None:
             return moved
         key = self._payloads.key(moved.key)
@@ -327,7 +327,7 @@ class BatchWriter:
         return msgspec.structs.replace(moved, key=key, payload=sealed.text, kind=sealed.kind)
 
     def _end(self, rows: Sequence[Row], tokens: Mapping[int, int], encode: Encode, tally: Tally) -> None:
-        """End turns one by one, whatever their rows say; those of messages that are ours no more are refused."""
+        """End turns one by one, as their rows say; turns of messages that are no longer held are refused."""
         records = self._records(sorted(row.id for row in rows if row.id is not None), tokens)
         now = time.monotonic()
         ended: list[Ended] = []
@@ -354,7 +354,7 @@ class BatchWriter:
             self._settler.settle(ended, tally)
 
     def _records(self, ids: Sequence[int], tokens: Mapping[int, int]) -> dict[int, Record]:
-        """Return those of the messages that are still ours, by id."""
+        """Return the messages that are still held, by id."""
         query = Query(self.station.name, ids=tuple(ids), by_id=True, limit=len(ids))
         find = self._database.store.messages.find
         found = self._settler.patiently(lambda: self._database.run(lambda: find(query), None, len(ids)))
@@ -363,7 +363,7 @@ class BatchWriter:
     # Staged.
 
     def staged(self, rows: Iterable[Row], writing: FrameWriteJob) -> Written:
-        """Stage the rows under a name of this attempt, for the driver to publish."""
+        """Stage the rows under this attempt's name, for the driver to publish."""
         written = Written(part=secrets.token_hex(8))
         encode = self._encoder(writing)
         entries: list[Entry] = []
@@ -410,7 +410,7 @@ class BatchWriter:
     # Payloads.
 
     def _encoder(self, writing: FrameWriteJob) -> Encode:
-        """Return what makes a payload for a queue of the text that Spark, or the function, has written."""
+        """Return a function that makes a payload for a queue from the text that Spark or the function wrote."""
         fits = None if writing.written is None else checker(writing.written)
         targets = self._targets
 
@@ -429,11 +429,11 @@ class BatchWriter:
 
 
 class _Failed(Exception):
-    """What `_error` says."""
+    """The content of `_error`."""
 
 
 class WriteTarget:
-    """The declared type of a queue that a result goes to.
+    """The declared type of a target queue.
 
     Args:
         of: the declared type.
@@ -453,9 +453,9 @@ class WriteTarget:
 
 
 def _checked(text: str, fits: Callable[[Any], str | None]) -> str:
-    """Return text that Spark has written of columns; raise CodecError for what a payload cannot be."""
+    """Return text that Spark wrote from columns; raise CodecError if it cannot be a payload."""
     if '"NaN"' in text or 'Infinity"' in text:
-        check_text(fits, text)  # numbers that JSON does not have, unless it is really text
+        check_text(fits, text)  # numbers that JSON does not have, unless it is text
     if "\\u0000" in text or 4 * len(text) > MAX_PAYLOAD_BYTES:
         return codec.encode(codec.decode(JSON, text)).text
     return text

@@ -1,8 +1,8 @@
-"""What a store is: the parts of the contract, whose methods return plans, and two ways to reach its server.
+"""Stores: a contract in several parts, whose methods return plans, and two ways to reach a store's server.
 
 A store knows nothing about codecs, retry policies or handlers: it receives encoded text and decided turns. Its plans
-yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises, verified
-by one conformance suite.
+yield steps that only its own connections understand (see `duerow.plan`). Every store keeps the same promises, which one
+conformance suite verifies.
 """
 
 from __future__ import annotations

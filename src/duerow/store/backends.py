@@ -1,4 +1,4 @@
-"""How to find the store for a URL, an engine or a client."""
+"""Find the store for a URL, an engine or a client."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 READ_TIMEOUT: Final = timedelta(seconds=30)
-"""How long a search, a count or another read for people may take unless the call sets a limit."""
+"""How long a search, a count or another read on behalf of people may take, unless the call sets a limit."""
 
 _SHORTEST: Final = timedelta(milliseconds=1)
 _LONGEST: Final = timedelta(days=24)
-"""The range of a read's limit: databases count it in milliseconds, and some store that in 31 bits."""
+"""The range of a read's time limit: databases count it in milliseconds, some of them in 31 bits."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to open a store.
+    """The settings with which a store is opened.
 
     Attributes:
-        clock: gives the time instead of the database; for tests.
+        clock: provides the time instead of the database; for tests.
         prefix: the prefix of all table names.
         schema: the database schema that holds the tables; None: the connection's default.
         options: any other options from the URL or the call, for the store's own use.
-        creates: whether to create what does not exist yet, such as a file.
-        read_timeout: how long a read for people may take on duerow's own connections; None: no limit.
+        creates: whether to create a database that does not exist yet, such as a file.
+        read_timeout: how long a read on behalf of people may take on duerow's own connections; None: no limit.
     """
 
     clock: Clock | None = None
@@ -60,7 +60,7 @@ class Settings:
 
 
 def check_read_timeout(limit: object) -> None:
-    """Raise ConfigurationError unless it is a limit that all databases can keep, or None."""
+    """Raise ConfigurationError unless the limit is None or one that all databases support."""
     if limit is not None and not (isinstance(limit, timedelta) and _SHORTEST <= limit <= _LONGEST):
         raise ConfigurationError(
             f"read_timeout= is a timedelta of 1 ms to {_LONGEST.days} days, or None: no limit; not {shown(limit)}"
@@ -75,11 +75,11 @@ class Backend(Protocol):
     """
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
-        """Open for blocking calls, by URL or by the user's own engine or client."""
+        """Open a store for blocking calls, given a URL or the user's own engine or client."""
         ...
 
     def aopen(self, target: Any, settings: Settings) -> tuple[Store, AsyncConnections]:
-        """Open for awaited calls, by URL or by the user's own engine or client."""
+        """Open a store for async calls, given a URL or the user's own engine or client."""
         ...
 
 
@@ -87,8 +87,7 @@ def find_backend(target: Any) -> Backend:
     """Return the family of databases for a URL, an engine or a client.
 
     Raises:
-        ConfigurationError: no installed family knows this scheme, or the target is neither a URL, an engine nor a
-            client.
+        ConfigurationError: no installed family supports this scheme, or the target is not a URL, an engine or a client.
     """
     if not isinstance(target, str) and not _is_engine(target):
         return _that_takes(target)
@@ -106,7 +105,7 @@ def schemes() -> frozenset[str]:
 
 
 def backend_named(scheme: str) -> Backend:
-    """Return the family of databases for URLs with this scheme; raises as `find_backend`."""
+    """Return the family of databases for URLs with this scheme; raise the same errors as `find_backend`."""
     found = _installed()
     if not has_backend(scheme):
         known = ", ".join(f"{name}://" for name in sorted(found))
@@ -126,21 +125,21 @@ def backend_named(scheme: str) -> Backend:
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    """Return the entry points of all stores; cached, since finding them reads the whole list of packages."""
-    from importlib.metadata import entry_points  # imported here: tasks that read as Arrow need no store
+    """Return the entry points of all stores; cached, because finding them reads the metadata of all packages."""
+    from importlib.metadata import entry_points  # imported here: tasks that read Arrow need no store
 
     return {entry.name: entry for entry in entry_points(group="duerow.stores")}
 
 
 def _is_engine(target: Any) -> bool:
-    """Return whether it is an SQLAlchemy engine, without accessing its attributes: a client may answer to any name."""
+    """Return whether it is an SQLAlchemy engine, without accessing its attributes: a client may have any attribute."""
     return "dialect" in getattr(target, "__dict__", {}) or hasattr(type(target), "dialect")
 
 
 def _that_takes(target: Any) -> Backend:
     """Return the family whose driver made this client."""
     for entry in _installed().values():
-        with suppress(ModuleNotFoundError):  # if that driver is not installed, this is no client of it
+        with suppress(ModuleNotFoundError):  # without its driver, this cannot be its client
             backend: Backend = entry.load()
             takes = getattr(backend, "takes", None)
             if takes is not None and takes(target):
@@ -163,7 +162,7 @@ def split(url: str) -> SplitResult:
     """
     try:
         return urlsplit(url)
-    except ValueError:  # whose text may repeat a password
+    except ValueError:  # its text may contain a password
         raise ConfigurationError(
             "the host in this URL cannot be read: an IPv6 address is written in brackets, such as [::1], and brackets "
             "in a user or password as %5B and %5D"
@@ -171,7 +170,7 @@ def split(url: str) -> SplitResult:
 
 
 def _check_characters(url: str) -> None:
-    """Raise ConfigurationError if a URL has characters that no driver takes."""
+    """Raise ConfigurationError if a URL has characters that no driver accepts."""
     place, odd = next(((place, one) for place, one in enumerate(url) if category(one) in ("Cc", "Cs")), (0, ""))
     if odd:
         instead = f"; write it as {quote(odd)}" if category(odd) == "Cc" else ""

@@ -1,4 +1,4 @@
-"""Lending, publishing and receiving in batches: the values of work on many messages at once."""
+"""The values with which messages are lent, published and received in batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     """The result of `lend`, without the messages themselves.
 
     Attributes:
-        receipts: of the messages lent, in the order of their ids.
-        groups: the group of each message that has one, by the message's id; the turn that ends it names the group.
-        buried: the messages that were buried instead.
+        receipts: the receipts of the lent messages, in the order of their ids.
+        groups: the group of each message that has one, by the message's id; the message's turn must name it.
+        buried: the messages that were buried instead of being lent.
     """
 
     receipts: list[Receipt]
@@ -26,7 +26,7 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
 
 
 class MessageHeader(msgspec.Struct, frozen=True, gc=False):
-    """A lent message without its payload: what it takes along when it moves; fields as in `Record`."""
+    """A lent message without its payload: what it keeps when it moves; fields as in `Record`."""
 
     id: int
     key: str | None
@@ -39,8 +39,8 @@ class Published(msgspec.Struct, frozen=True, gc=False):
     """The result of publishing a batch.
 
     Attributes:
-        repeated: the batch's name was recorded before, so nothing happened.
-        entries: how many entries were pushed, including those whose key was taken.
+        repeated: whether the batch's name was already recorded, so that nothing happened.
+        entries: how many entries were pushed, including entries whose key was taken.
     """
 
     repeated: bool
@@ -48,16 +48,16 @@ class Published(msgspec.Struct, frozen=True, gc=False):
 
 
 REFUSED: Final = "/refused"
-"""The suffix of an arrival's name in the note that it was refused for good."""
+"""The suffix of an arrival's name in the record that says that it was refused for good."""
 
 
 class Arrival(msgspec.Struct, frozen=True, gc=False):
-    """A message or turn that comes from another database, once.
+    """A message or turn that arrives from another database, only once.
 
     Attributes:
         name: the name that records its arrival, so that it arrives only once.
-        what: a message, or a finished turn, as it was in the other database, with its queue in this database; None:
-            only the name is recorded.
+        what: a message or finished turn as it was in the other database, but with its queue in this one; None: only the
+            name is recorded.
     """
 
     name: str
@@ -65,4 +65,4 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
 
 
 Reception = Literal["arrived", "before", "refused"]
-"""The result of an arrival: it is here now, it came before, or a live message has its key."""
+"""The result of an arrival: it is stored now, it had already arrived, or a live message has its key."""

@@ -1,7 +1,7 @@
-"""Which tables of newer versions a version can work with: what their migrations say, in the names that are stored.
+"""Which newer tables a version of duerow can work with, according to the stored names of their migrations.
 
-A migration that only adds what older code need not know is named such as `0009 notes [from 7]`: code of version 7 and
-later can work with the tables beside the code that made it. Without that, older code refuses the tables.
+A migration that only adds things that older code can ignore has a name such as `0009 notes [from 7]`: code that knows
+migration 7 can use the tables alongside newer code. Without such a mark, older code refuses the tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def is_beyond(made: Mapping[int, str | None], known: int) -> bool:
     """Return whether a newer version made a migration that code with `known` migrations cannot work with.
 
     Args:
-        made: the stored names of the migrations that were made, by their numbers.
+        made: the stored names of the applied migrations, by number.
         known: how many migrations the code knows.
     """
     return any(number > known and _oldest(number, name) > known for number, name in made.items())

@@ -1,4 +1,4 @@
-"""How to reach a store's server, blocking and awaited."""
+"""The two ways to reach a store's server: blocking and async."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def cancellations(queue: str) -> str:
-    """Return the name under which `listen` tells that leased messages of a queue were removed; no queue has it."""
+    """Return the name with which `listen` reports that leased messages of a queue were removed; no queue has it."""
     return f"!{queue}"
 
 
 class Listener(Protocol):
-    """Notices pushes, so that a consumer need not poll often; if it notices none, there may still have been some."""
+    """Notices pushes, so that a consumer need not poll often; it may miss some."""
 
     def wait(self, timeout: float) -> bool:
         """Wait for at most `timeout` seconds; return True as soon as something may have become due."""
@@ -30,7 +30,7 @@ class Listener(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what listening holds."""
+        """Release the resources used for listening."""
         ...
 
 
@@ -38,16 +38,16 @@ TransactionState = Literal["open", "committed", "rolled back"]
 
 
 class OwnTransaction(Protocol):
-    """A transaction that a handler writes in and its worker ends.
+    """A transaction in which a handler writes and which its worker ends.
 
     Attributes:
-        connection: the handler receives it, and `join` takes it: an SQLAlchemy Connection.
+        connection: an SQLAlchemy Connection, which the handler receives and `join` accepts.
     """
 
     connection: Any
 
     def look(self) -> TransactionState:
-        """Return whether the handler has left it open; "committed" also if that cannot be ruled out.
+        """Return how the handler left the transaction; "committed" also if a commit cannot be ruled out.
 
         Raises:
             DuerowError: the connection broke, or the database would no longer commit this transaction.
@@ -55,11 +55,11 @@ class OwnTransaction(Protocol):
         ...
 
     def commit(self) -> None:
-        """Commit, and give the connection back whatever happens."""
+        """Commit, and return the connection whatever happens."""
         ...
 
     def roll_back(self) -> None:
-        """Roll back and give the connection back; does nothing if the transaction has ended."""
+        """Roll back and return the connection; do nothing if the transaction has ended."""
         ...
 
 
@@ -67,22 +67,22 @@ class Connections(Protocol):
     """The blocking way to a store's server.
 
     Attributes:
-        place: identifies the tables that it leads to; different for connections to other tables.
+        place: identifies the tables behind the connections; different for connections to other tables.
     """
 
     @property
     def place(self) -> Hashable:
-        """What distinguishes it from connections to other tables."""
+        """A value that distinguishes these connections from connections to other tables."""
         ...
 
     def open(self) -> AbstractContextManager[Execute]:
-        """Lend a connection: its steps are committed at the end, or rolled back on an exception.
+        """Lend a connection: its steps are committed when the block ends, or rolled back on an exception.
 
-        Without BEGIN each step is committed by itself, if the database has such a mode.
+        Without BEGIN, each step is committed separately if the database has such a mode.
 
         Raises:
-            StoreUnavailable: the server cannot be reached, or the connection broke (outcome "unknown" if it may have
-                acted).
+            StoreUnavailable: the server cannot be reached, or the connection broke (outcome "unknown" if the steps may
+                have been carried out).
         """
         ...
 
@@ -95,7 +95,7 @@ class Connections(Protocol):
         ...
 
     def begin(self) -> OwnTransaction:
-        """Begin a transaction for a handler, on a connection of its own.
+        """Begin a transaction for a handler, on a separate connection.
 
         Raises:
             NotSupported: the store does not support such transactions (`Capabilities.within`).
@@ -113,15 +113,15 @@ class Connections(Protocol):
 
 
 class ReadPage(Protocol):
-    """Reads one page of a scan as Arrow."""
+    """Reads a page of a scan as Arrow."""
 
     def __call__(self, after: tuple[int, int], last: int, limit: int) -> Table:
-        """Return the rows behind an id and token, up to the id `last`: at most `limit` rows, JSON as text."""
+        """Return up to `limit` rows after an id and token, up to the id `last`; JSON is returned as text."""
         ...
 
 
 class ArrowScan(Protocol):
-    """A scan that is read as Arrow, possibly in another process: it can be pickled, and needs no store there."""
+    """A scan that is read as Arrow, possibly in another process: it can be pickled and needs no store."""
 
     def reading(self) -> AbstractContextManager[ReadPage | None]:
         """Lend a connection and return a reader of its pages; None if no driver for it is installed here.
@@ -134,20 +134,20 @@ class ArrowScan(Protocol):
 
 @runtime_checkable
 class ArrowConnections(Protocol):
-    """An optional part of blocking connections: rows as Arrow, for reading very many of them."""
+    """An optional part of blocking connections: reading a large number of rows as Arrow."""
 
     def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
-        """Return a scan that gives Arrow; None: this database has no driver for it, or the engine is the user's own.
+        """Return a scan that yields Arrow; None if this database has no driver for it or the engine is the user's own.
 
         Args:
-            query: what to read; each page sets its own place and limit.
+            query: what to read; each page sets its own start and limit.
             shown: the columns, named like the fields of `Record` or `Past`.
         """
         ...
 
 
 class AsyncListener(Protocol):
-    """As Listener, awaited."""
+    """The async counterpart of Listener."""
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
         """Wait for at most `timeout` seconds; return True as soon as something may have become due."""
@@ -158,52 +158,52 @@ class AsyncListener(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release what listening holds."""
+        """Release the resources used for listening."""
         ...
 
 
 class AsyncOwnTransaction(Protocol):
-    """As OwnTransaction, awaited; the connection is an SQLAlchemy AsyncConnection."""
+    """The async counterpart of OwnTransaction; the connection is an SQLAlchemy AsyncConnection."""
 
     connection: Any
 
     async def look(self) -> TransactionState:
-        """As OwnTransaction.look."""
+        """See OwnTransaction.look."""
         ...
 
     async def commit(self) -> None:
-        """As OwnTransaction.commit."""
+        """See OwnTransaction.commit."""
         ...
 
     async def roll_back(self) -> None:
-        """As OwnTransaction.roll_back."""
+        """See OwnTransaction.roll_back."""
         ...
 
 
 class AsyncConnections(Protocol):
-    """The awaited way to a store's server; never blocks the loop."""
+    """The async way to a store's server; it never blocks the event loop."""
 
     @property
     def place(self) -> Hashable:
-        """As Connections.place."""
+        """See Connections.place."""
         ...
 
     def open(self) -> AbstractAsyncContextManager[AsyncExecute]:
-        """As Connections.open."""
+        """See Connections.open."""
         ...
 
     def join(self, within: Any) -> AsyncExecute:
-        """As Connections.join."""
+        """See Connections.join."""
         ...
 
     async def begin(self) -> AsyncOwnTransaction:
-        """As Connections.begin."""
+        """See Connections.begin."""
         ...
 
     async def listen(self, queues: Sequence[str]) -> AsyncListener:
-        """As Connections.listen."""
+        """See Connections.listen."""
         ...
 
     async def close(self) -> None:
-        """As Connections.close."""
+        """See Connections.close."""
         ...

@@ -1,4 +1,4 @@
-"""What a consumer says of itself: its name (host, process and worker, and the claim), and its version of duerow."""
+"""How a consumer identifies itself: its name (host, process, worker and claim) and its version of duerow."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def new_claim(worker: str = "-") -> str:
 
 @cache
 def own_version() -> str:
-    """Return the version of duerow, read once: reading it parses all that is known of the package, README included."""
+    """Return the version of duerow, read only once: reading it parses all package metadata, README included."""
     return version("duerow")
 
 
 def cut_off(worker: str) -> str:
-    """Return the name under which a worker says that it cannot reach the database to which it sends."""
+    """Return the name with which a worker reports that it cannot reach the database to which it sends."""
     return f"{worker}{_CUT_OFF}"
 
 
 def is_cut_off(consumer: str) -> bool:
-    """Return whether a consumer has said that it cannot reach the database to which it sends."""
+    """Return whether a consumer has reported that it cannot reach the database to which it sends."""
     return consumer.endswith(_CUT_OFF)
 
 

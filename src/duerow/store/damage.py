@@ -1,7 +1,8 @@
-"""Stored messages with values that no version of duerow wrote: how to detect them, and repair them for display.
+"""Stored messages with values that no version of duerow wrote: how to detect them and repair them for display.
 
-Anybody can write anything to a database: moments out of range, invalid text, a number instead of a name. Such a message
-is still read, and says what is wrong with it, so that it can be buried, seen and removed while the others go on.
+Other programs can write anything to a database: times out of range, invalid text, a number instead of a name. Such a
+message is still read, along with what is wrong with it, so that it can be buried, shown and removed while other
+messages are processed as usual.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from duerow.message import LIVE, PRIORITIES, Status
 from duerow.store.writes import Record
 
 ABSENT: Final = object()
-"""Stands for a value that is not stored at all, although every message has one."""
+"""Stands for a missing value of a field that every message must have."""
 
 UNFIT: Final = (TypeError, ValueError, OverflowError, AttributeError)
-"""What is raised for a value that has the wrong type or is out of bounds."""
+"""The errors that a value of the wrong type or out of bounds can raise."""
 
 
 class Garbled(str):
@@ -29,7 +30,7 @@ class Garbled(str):
 
 
 class _Field(NamedTuple):
-    """What a field of a message holds, and what replaces a value that cannot be shown."""
+    """The type of a message's field, and what replaces a value that cannot be shown."""
 
     type: type
     optional: bool
@@ -37,7 +38,7 @@ class _Field(NamedTuple):
 
 
 _FIELDS: Final = {
-    "id": _Field(object, False, 0),  # in rows of a user's own table, any primary key
+    "id": _Field(object, False, 0),  # in a user's own table, any primary key
     "queue": _Field(str, False, ""),
     "payload": _Field(str, False, ""),
     "kind": _Field(str, False, ""),
@@ -58,11 +59,11 @@ _FIELDS: Final = {
 }
 _STATUSES: Final = frozenset(get_args(Status))
 _SHOWN: Final = ("payload", "kind", "status", "leased_by", "last_error")
-"""Fields whose damaged values are shown to people as text, as far as possible."""
+"""Fields whose damaged values are shown as text, as far as possible."""
 
 
 class Shapes:
-    """Rows in which each value has a type that its column may have; shapes that were found sound are cached.
+    """Checks that each value of a row has a type that its column allows; shapes that passed are cached.
 
     Args:
         allowed: the types of each column; None: any.
@@ -73,11 +74,11 @@ class Shapes:
         self._sound: set[tuple[type, ...]] = set()
 
     def fit_all(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return whether all of these rows are of sound shapes."""
+        """Return whether all of these rows have valid types."""
         return {tuple(map(type, row)) for row in rows} <= self._sound or all(map(self.fit, rows))
 
     def fit(self, row: Sequence[Any]) -> bool:
-        """Return whether a row is of a sound shape."""
+        """Return whether a row has valid types."""
         shape = tuple(map(type, row))
         if shape in self._sound:
             return True
@@ -101,7 +102,7 @@ _SOUND: Final = Shapes(*map(_allowed, _FIELDS.values()))
 
 
 def examined(values: Sequence[Any], lent: bool = False) -> Record:
-    """Return a message made from the values of its fields; if they are damaged, repaired and with the damage noted."""
+    """Return a message made from the values of its fields; damaged values are repaired and the damage is noted."""
     if _SOUND.fit(values):
         record = Record(*values)
         if _misfit(record, lent) is None:
@@ -110,11 +111,11 @@ def examined(values: Sequence[Any], lent: bool = False) -> Record:
 
 
 def mended(values: Sequence[Any], lent: bool = False) -> Record:
-    """Return a message from whatever is stored in its fields; unfit values are left out or shown as text.
+    """Return a message made from whatever its fields hold; invalid values are left out or shown as text.
 
     Args:
-        values: in the order of the fields of `Record`, with its moments as datetimes.
-        lent: whether it was just handed out, so that it must have an attempt and be neither done nor dead.
+        values: the values in the order of the fields of `Record`, with times as datetimes.
+        lent: whether it was just handed out; then it must have an attempt and be neither done nor dead.
     """
     fit: dict[str, Any] = {}
     damage: list[str] = []
@@ -135,7 +136,7 @@ def mended(values: Sequence[Any], lent: bool = False) -> Record:
 
 
 def _misfit(record: Record, lent: bool) -> str | None:
-    """Return what is wrong with the first value that has the right type but is still invalid."""
+    """Return what is wrong with the first value that has the right type but is invalid."""
     for name in ("due_at", "first_due_at", "leased_until", "created_at", "last_attempt_at"):
         at = getattr(record, name)
         if at is not None and not FIRST < at < LAST:
@@ -158,7 +159,7 @@ def _wrong(field: _Field, value: object) -> str:
 
 
 def _shown(name: str, field: _Field, value: object) -> Any:
-    """Return what to show for an unfit value; an integer token is kept, since it remains the fence of writes."""
+    """Return what to show for an invalid value; an integer token is kept, because it still fences writes."""
     if value is None or value is ABSENT:
         return field.instead
     if name == "token" and isinstance(value, float):

@@ -1,4 +1,4 @@
-"""How a message that is given up moves to its dead-letter queue, with headers that say what happened."""
+"""How a message that was given up moves to its dead-letter queue, with headers that say what happened."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ def dead_letter(
     error: str | None = None,
     hidden: str | None = None,
 ) -> Moved:
-    """Return the move of a message that is given up to its dead-letter queue.
+    """Return the move of a given-up message to its dead-letter queue.
 
     Args:
         to: the dead-letter queue.
-        queue: where the message is.
-        key: its key there.
-        headers: its headers, decoded or as stored; unreadable headers are left out, since this must not fail.
+        queue: the queue in which the message is.
+        key: its key in that queue.
+        headers: its headers, decoded or as stored; unreadable headers are left out, because this function must not
+            fail.
         attempts: how often it was handed out.
         reason: why it is given up.
-        at: when.
+        at: when it is given up.
         group: its group, which it keeps.
         priority: its priority, which it keeps.
-        error: the reason in full, for the history of the queue that it leaves.
+        error: the full reason, for the history of the queue that it leaves.
         hidden: the reason, encrypted; None: `reason` contains it.
     """
     kept: Mapping[str, Scalar]

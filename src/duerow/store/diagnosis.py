@@ -1,4 +1,4 @@
-"""What a store can tell about its own health: findings, and the checks that make them."""
+"""What a store can report about its own health: findings, and the checks that produce them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from duerow.plan import Plan
 Severity = Literal["note", "warning", "error"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("note", "warning", "error")
-"""From the least severe to the most."""
+"""The severities, from least to most severe."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that a check found.
+    """A result of a check.
 
     Attributes:
-        code: a word for programs; stable.
+        code: a stable identifier for programs.
         severity: `error`: queues do not work, or lose promises; `warning`: they will be slow, late or stuck; `note`:
             worth knowing.
         what: what was found, in one sentence.
-        where: the table, index, queue, setting or file that it is about.
+        where: the table, index, queue, setting or file concerned.
         todo: what to do about it.
     """
 
@@ -39,9 +39,9 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 Check = Callable[[timedelta], Plan[list[Finding]]]
-"""Makes a plan that looks for one kind of trouble.
+"""Makes a plan that looks for one kind of problem.
 
-The argument is for how long something may last before it counts: a transaction, or a message that nobody takes.
+The argument is how long something, such as a transaction or an untaken message, may last before it is reported.
 """
 
 

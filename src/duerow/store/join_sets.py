@@ -1,4 +1,4 @@
-"""What a join stores: the parts of a set while they wait for the others, and the message that a whole set becomes.
+"""What a join stores: the parts of an incomplete set, and the message that a complete set becomes.
 
 Both are JSON text. A part's text contains its payload as stored, encrypted or not, so that it comes back unchanged.
 """
@@ -20,7 +20,7 @@ from duerow.store import Committed, End, Entry, Joined, Record
 
 CORRELATION: Final = "correlation"
 PARTS: Final = "parts"
-"""The members of the payload of a set's message; while parts are still to come, it has only the first of the two."""
+"""The members of the payload of a set's message; until the set is closed, it has only the correlation."""
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -44,7 +44,7 @@ _decode = msgspec.json.Decoder(Part).decode
 
 
 def part_text(record: Record) -> str:
-    """Return a message in the form in which a set stores its parts."""
+    """Return the text as which a set stores a message."""
     part = Part(
         record.id,
         record.queue,
@@ -62,7 +62,7 @@ def part_text(record: Record) -> str:
 
 
 def part_headers(headers: str | None, set_id: int) -> str | None:
-    """Return the headers in history of a message that became a part: its own, and the id of its set's message.
+    """Return the headers that history keeps for a part: its own, plus the id of its set's message.
 
     Raises:
         CodecError: its own headers cannot be read.
@@ -71,17 +71,17 @@ def part_headers(headers: str | None, set_id: int) -> str | None:
 
 
 def open_text(correlation: str) -> str:
-    """Return the payload of a set's message while parts are still to come."""
+    """Return the payload of a set's message while the set is open."""
     return _encode({CORRELATION: correlation}).decode()
 
 
 def whole_text(correlation: str, parts: Sequence[str]) -> str:
-    """Return the payload of the message that a set becomes; the parts are in the order of their ids."""
+    """Return the payload of the message that a set becomes; the parts must be in the order of their ids."""
     return f'{{"{CORRELATION}":{_encode(correlation).decode()},"{PARTS}":[{",".join(parts)}]}}'
 
 
 def as_message(text: str | bytes, reader: PayloadReader) -> Message:
-    """Return a part as the message that it was when it was handed out.
+    """Return a part as the message that was handed out before it became a part.
 
     Raises:
         CodecError: the text is not a part, or its payload cannot be decoded.
@@ -113,10 +113,10 @@ def as_message(text: str | bytes, reader: PayloadReader) -> Message:
 
 
 def messages_of(payload: Any, reader: PayloadReader) -> list[Message] | None:
-    """Return the parts of a set from the payload of its message, by id; None if parts are still to come.
+    """Return the parts of a set, ordered by id, from the payload of its message; None if the set is open.
 
     Raises:
-        CodecError: it is not a set's message, or a part cannot be read.
+        CodecError: the payload is not a set's, or a part cannot be read.
     """
     if not isinstance(payload, dict) or not isinstance(payload.get(CORRELATION), str):
         raise CodecError("this is not the message of a set", quotes=False)
@@ -133,11 +133,11 @@ def is_complete(join: Joined, size: int, texts: Callable[[], Sequence[str]]) -> 
 
     Args:
         join: the turn of the part that joins last.
-        size: how many parts there are, that one included.
-        texts: returns the parts in the order of their ids; called only if a predicate judges them.
+        size: the number of parts, including that one.
+        texts: returns the parts in the order of their ids; called only if there is a predicate.
 
     Raises:
-        DuerowError: the predicate did.
+        DuerowError: the predicate raised it.
     """
     if join.complete is not None:
         return join.complete(texts())
@@ -149,7 +149,7 @@ class Grown(msgspec.Struct, frozen=True):
 
     Attributes:
         parts: the texts of all its parts, by the ids of their messages.
-        complete: whether that was its last part.
+        complete: whether the set is now complete.
     """
 
     parts: dict[int, str]
@@ -157,7 +157,7 @@ class Grown(msgspec.Struct, frozen=True):
 
 
 def grown(join: Joined, record: Record, parts: Mapping[int, str]) -> Grown | End | DuerowError:
-    """Add a message to the parts of a set; return how its turn ends instead, or why it is refused."""
+    """Return the set with a message added, or else how the message's turn ends or why it is refused."""
     if len(parts) >= join.limit:
         return join.full
     now = {**parts, record.id: part_text(record)}
@@ -173,15 +173,15 @@ def in_order(parts: Mapping[int, str]) -> list[str]:
 
 
 def late_end(join: Joined, closed_until: datetime | None, now: datetime) -> End | None:
-    """Return how the turn of a late part ends; None: its set is not remembered as complete."""
+    """Return how the turn of a late part ends; None if its set is not remembered as complete."""
     return join.late if closed_until is not None and closed_until > now else None
 
 
 def first_entry(join: Joined) -> Entry:
-    """Return the message of a set that begins with this part."""
+    """Return the entry for a set that begins with this part."""
     return Entry(join.sets, None, codec.JSON, open_text(join.correlation), None, None, join.within)
 
 
 def joined(join: Joined, record: Record, set_id: int) -> Committed:
-    """Return how the turn of a message ends that became a part."""
+    """Return how the turn of a message that became a part ends."""
     return Committed(moved_to=join.sets, headers=part_headers(record.headers, set_id))

@@ -1,4 +1,4 @@
-"""What a store keeps besides messages: settings of queues, schedules, pipelines, and counts."""
+"""What a store keeps in addition to messages: settings of queues, schedules, pipelines, and counts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: its name; unique.
         definition: what it does, as JSON text that the store does not read.
-        next_at: when it ticks next; None: never again.
-        last_at: the last tick that became a message; None: no tick did.
-        version: a number that differs after every change.
+        next_at: its next tick; None: never again.
+        last_at: the last tick that became a message; None: none yet.
+        version: a number that changes with every change.
     """
 
     name: str
@@ -49,7 +49,7 @@ DUE_AT_ONCE: Final = 100
 
 
 class SchedulesFound(msgspec.Struct, frozen=True, gc=False):
-    """Schedules as they were read, the store's time at that moment, and the earliest next tick of all schedules."""
+    """The schedules that were read, the store's time at that moment, and the earliest next tick of all schedules."""
 
     now: datetime
     next_at: datetime | None
@@ -61,9 +61,10 @@ class ScheduleChange(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         name: the schedule.
-        version: the change is made only while the schedule has this version; None: only if no schedule has this name.
+        version: the change is made only if the schedule still has this version; None: only if no schedule has this
+            name.
         after: the schedule after the change; None: it is removed.
-        push: the messages of its ticks; they have no keys.
+        push: the messages of its ticks, which have no keys.
     """
 
     name: str
@@ -78,7 +79,7 @@ class StoredPipeline(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: its name; unique.
         definition: its stations, as JSON text that the store does not read.
-        version: a number that differs after every change.
+        version: a number that changes with every change.
     """
 
     name: str
@@ -91,9 +92,9 @@ class QueueSettings(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         queue: its name.
-        definition: what was declared for it, as JSON text that the store does not read; None: nothing was declared.
-        paused: whether it hands nothing out.
-        draining: whether it takes no new messages.
+        definition: its declared settings, as JSON text that the store does not read; None: it was not declared.
+        paused: whether it hands out no messages.
+        draining: whether it accepts no new messages.
     """
 
     queue: str
@@ -110,7 +111,7 @@ class Indexing(msgspec.Struct, frozen=True, gc=False):
 
 
 class QueueStats(msgspec.Struct, frozen=True, gc=False):
-    """The state of a queue: how many messages wait for what, each number counted up to a cap.
+    """The state of a queue: how many messages are in which state, each number counted up to a cap.
 
     Attributes:
         ready, delayed, leased, waiting, stopped, dead: as in `duerow.queue.stats.Stats`.
@@ -134,7 +135,7 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         done: the message was done.
-        failed: the attempt failed, and the message is tried again.
+        failed: the attempt failed, and the message will be retried.
         dead: the message was given up: in place, or into a dead-letter queue.
         moved: the message went to another queue.
     """
@@ -146,19 +147,19 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
 
 
 COUNTS_KEPT: Final = timedelta(minutes=70)
-"""How long the counts of a minute are kept before they are added to the lifetime of their queue."""
+"""How long the counts of a minute are kept before they are added to their queue's lifetime totals."""
 
 
 class Counted(msgspec.Struct, frozen=True, gc=False):
-    """What one process counted for one queue in one minute.
+    """What a process counted for a queue in one minute.
 
     Attributes:
         queue: the queue.
         minute: when that minute began.
         totals: how turns ended.
         waiting, handling: how long messages had been due when they were handed out, and how long handlers took, as JSON
-            text that the store does not read; None: nothing was counted.
-        process: the process; the store adds it when it reads.
+            text that the store does not read; None: none were counted.
+        process: the process; the store fills it in when it reads the counts.
     """
 
     queue: str
@@ -173,9 +174,9 @@ class Counters(msgspec.Struct, frozen=True, gc=False):
     """What all processes counted for a queue.
 
     Attributes:
-        now: the time.
+        now: the current time.
         lifetime: everything that was ever counted.
-        lately: the counts of the minutes of the last hour, in no particular order.
+        lately: the counts of each minute of the last hour, in no particular order.
     """
 
     now: datetime

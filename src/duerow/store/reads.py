@@ -1,4 +1,4 @@
-"""Queries of messages and history, changes of messages, and the answers."""
+"""Queries for messages and history, changes of messages, and their results."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ PlaceInHistory = tuple[datetime, int, int]
 
 
 class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
-    """Which turns of a queue's history to read; all conditions that are given must hold.
+    """Which turns of a queue's history to read; all given conditions must hold.
 
     Attributes:
         id: only turns of this message.
-        ends: only turns after which the message left the queue or was dead.
+        ends: only turns after which the message had left the queue or was dead.
         where: only turns for which this condition holds.
-        oldest_first: in the order in which they finished, otherwise in reverse.
-        after: only turns behind this position in that order.
+        oldest_first: in the order in which they finished; otherwise in reverse.
+        after: only turns after this position in that order.
         until: no turns later than this position.
         limit: the most turns to read.
     """
@@ -75,10 +75,10 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     """The order in which to read messages, and where to start.
 
     Attributes:
-        field: a message field, one of `duerow.where.FIELDS`; messages without it come last in both directions, and
-            equal ones are ordered by id.
-        descending: the largest first, equal ones by descending id.
-        after: start behind this value of the field and this id.
+        field: a message field, one of `duerow.where.FIELDS`; messages without a value come last in both directions, and
+            messages with equal values are ordered by id.
+        descending: largest value first, equal values by descending id.
+        after: start after this value of the field and this id.
     """
 
     field: str = "id"
@@ -87,17 +87,17 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class Query(msgspec.Struct, frozen=True, gc=False):
-    """Which messages of a queue to read; all conditions that are given must hold.
+    """Which messages of a queue to read; all given conditions must hold.
 
     Attributes:
-        ids, keys, statuses: only these.
+        ids, keys, statuses: only messages with one of these.
         after_id: only messages with a higher id; used with `by_id`.
-        by_id: in the order of id, otherwise in the order in which they would be handed out (stopped ones last).
+        by_id: order by id; otherwise in the order in which they would be handed out (stopped messages last).
         limit: the most messages to read.
         where: only messages for which this condition holds.
         order: use this order instead.
-        locked: lock the messages until the transaction ends, so that nobody else changes them.
-        indexed: the payload fields that have an index, which a condition may use; it does not change the result.
+        locked: lock the messages until the transaction ends, so that no one else can change them.
+        indexed: the payload fields that have an index; a condition may use them, but they do not change the result.
     """
 
     queue: str
@@ -117,17 +117,17 @@ ALL_IDS: Final = (1 << 63) - 1
 
 
 class Scan(msgspec.Struct, frozen=True, gc=False):
-    """Which messages or finished turns to read when there are very many; all conditions that are given must hold.
+    """Which of very many messages or finished turns to read; all given conditions must hold.
 
     Attributes:
         turns: whether to read turns instead of messages.
-        queues: only of these queues; None: of all.
+        queues: only those of these queues; None: of all queues.
         statuses: only messages with one of these statuses.
         where: only those for which this condition holds.
-        after: only those behind this id and token, in the order of both; a message is ordered by its id.
-        last: none with a higher id.
-        descending: the highest first, of all up to `last`; `after` then has no effect.
-        limit: the most to read.
+        after: only those after this id and token, in the order of id and token; messages are ordered by id alone.
+        last: the highest id to read.
+        descending: highest id first, of all up to `last`; `after` then has no effect.
+        limit: the most rows to read.
     """
 
     turns: bool = False
@@ -141,15 +141,15 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChangedFields(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a change sets; fields that are UNSET stay as they are.
+    """The fields that a change sets; UNSET fields stay as they are.
 
     Attributes:
-        payload, kind: the new content, always both.
+        payload, kind: the new content; always given together.
         headers: the new headers, complete.
         priority: the new priority.
-        due: the new due time; None: never, it is stopped.
+        due: the new due time; None: none, so the message is stopped.
         delay: instead of `due`, how long from now until it is due.
-        anew: reset it: attempts 0, status `new`, no error, no last attempt.
+        anew: whether to reset the message: attempts 0, status `new`, no error, no last attempt.
     """
 
     payload: str | UnsetType = UNSET
@@ -165,7 +165,7 @@ class Change(ChangedFields, frozen=True, gc=False):
     """The changes of one message.
 
     Attributes:
-        record: the message as it was read; its token is the fence.
+        record: the message as it was read; its token fences the change.
     """
 
     record: Record
@@ -177,18 +177,18 @@ class Change(ChangedFields, frozen=True, gc=False):
 
     @property
     def revives(self) -> bool:
-        """Whether it makes a dead message live again."""
+        """Whether the change makes a dead message live again."""
         return self.record.status == "dead" and (isinstance(self.due, datetime) or self.delay is not UNSET)
 
 
 Tally = list[tuple[Any, int]]
-"""Values and how many messages have each; lists and objects are decoded, None stands for missing values and null.
+"""Values, and how many messages have each; lists and objects are decoded, and None stands for missing values and null.
 
-Equal values may come more than once. Without a path the value is None."""
+Equal values may appear more than once. Without a path the value is None."""
 
 
 class Removal(msgspec.Struct, frozen=True, gc=False):
-    """The result of `remove`: the ids that are gone, and the ids that a running lease kept, with their holders."""
+    """The result of `remove`: the removed ids, and the ids that a running lease protected, with their holders."""
 
     removed: list[int]
     leased: list[tuple[int, str]]
@@ -213,12 +213,12 @@ class Consumer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Inspection(msgspec.Struct, frozen=True, gc=False):
-    """A message and what stands between it and a consumer.
+    """A message, and what may keep it from a consumer.
 
     Attributes:
-        now: the time.
+        now: the current time.
         record: the message.
-        blocker: the message of its group that has to leave first; None: there is none.
+        blocker: the message of its group that has to leave first; None if there is none.
         paused: whether its queue is paused.
         consumers: all known consumers, of any queue.
     """

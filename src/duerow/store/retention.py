@@ -1,4 +1,4 @@
-"""How long stores keep what is neither a message nor a turn, and what they write about turns that others ended."""
+"""How long stores keep rows that are neither messages nor turns, and what history says of some turns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTED_FOR: Final = timedelta(days=30)
 
 
 def stood_for(queue: str, key: str) -> str:
-    """Return what history says about a message that ended because another held its key in the target queue."""
+    """Return what history says about a message that ended because another one held its key in the target queue."""
     return codec.encode_failure(
         Failure("DuplicateKey", f"a live message of queue {queue!r} already has the key {key!r}")
     )

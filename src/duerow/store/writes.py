@@ -1,4 +1,4 @@
-"""What is pushed, handed out and settled: the values of a store's writes."""
+"""The values of a store's writes: what is pushed, handed out and settled."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 class Record(msgspec.Struct, frozen=True, gc=False):
     """A message as it is stored, with payload, headers and last error as JSON text; fields as in `Message`.
 
-    The due time of a message that waits behind others of its group is its own. `damage` describes stored values that no
-    version of duerow wrote, and that were left out or brought into bounds here; None: there are none.
+    A message that waits behind others of its group has its own due time here. `damage` describes stored values that no
+    version of duerow wrote and that were left out or brought within bounds; None if there are none.
     """
 
     id: int
@@ -56,7 +56,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class GivenUp(msgspec.Struct, frozen=True, gc=False):
-    """A message that a claim buried because its last allowed attempt ended with its consumer."""
+    """A message that a claim buried because the lease of its last allowed attempt ended unsettled."""
 
     id: int
     key: str | None
@@ -65,7 +65,7 @@ class GivenUp(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reserved(msgspec.Struct, frozen=True, gc=False):
-    """The result of `reserve`: records oldest first, with `due_at` as it was in line; and what was buried instead."""
+    """The result of `reserve`: records, oldest first, with their earlier due times; and what was buried instead."""
 
     records: list[Record]
     buried: list[GivenUp]
@@ -76,10 +76,10 @@ class Committed(msgspec.Struct, frozen=True, gc=False, tag=True):
 
     Attributes:
         then: messages pushed in the same transaction.
-        payload, kind: the payload that history keeps; None: the message's own.
-        dropped: history calls it dropped, not done.
+        payload, kind: the payload that history keeps, with its kind; None: the message's own.
+        dropped: whether history calls it dropped instead of done.
         why: what history says about it, as `codec.encode_failure` writes it.
-        moved_to: the queue of the set's message that it is now a part of, for history.
+        moved_to: for history, the queue of the set's message of which it is now a part.
         headers: the headers that history keeps; None: the message's own.
     """
 
@@ -100,7 +100,7 @@ class RolledBack(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class Buried(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """Given up: status `dead`, no due time.
+    """The message is given up: status `dead`, no due time.
 
     Attributes:
         error: why; None keeps the recorded error.
@@ -112,9 +112,9 @@ class Buried(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class Released(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """Not started: due again at `due_at`, its place before the reservation, with one attempt less.
+    """The turn was not started: due again at `due_at`, as before the reservation, with one attempt less.
 
-    None: the place that it had, which the store remembers.
+    None: as before the reservation, which the store remembers.
     """
 
     due_at: datetime | None
@@ -124,18 +124,18 @@ class Moved(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The message goes to another queue: attempts 0, status `new`, no error, no lease.
 
     Attributes:
-        to: the queue to go to.
-        payload: the new payload, with its kind; None: unchanged.
+        to: the target queue.
+        payload: the new payload; None: unchanged.
         kind: the new payload's kind; None: unchanged.
-        key: its key there.
-        headers: all of its headers there, including the hop count.
-        due, delay: when it is due there; neither: at once. The first due time is set to the same.
+        key: its key in the target queue.
+        headers: all of its headers in the target queue, the hop count included.
+        due, delay: when it is due in the target queue; neither: at once. The first due time is set to the same.
         on_duplicate: what to do if another live message holds the key in the target. "reject" refuses this turn with
             DuplicateKey; "ignore" ends this message as done; "replace" and "earliest" change the message that holds the
-            key as a push would, and end this one as done.
-        group: its group there.
-        priority: its priority there.
-        dead: it was given up, and goes to a dead-letter queue.
+            key, as a push would, and end this one as done.
+        group: its group in the target queue.
+        priority: its priority in the target queue.
+        dead: whether it was given up and goes to a dead-letter queue.
         error: the reason, for the history of the queue that it leaves.
         then: messages pushed in the same transaction.
     """
@@ -156,25 +156,25 @@ class Moved(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class Joined(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """The message leaves its queue and becomes a part of a set; a complete set becomes a message of its parts.
+    """The message leaves its queue and becomes part of a set; a complete set becomes a message made of its parts.
 
-    While parts are still to come, a set is a message in the queue `sets`, due at its deadline, with the payload of
+    An incomplete set is a message in the queue `sets`, due at its deadline, with the payload of
     `duerow.store.join_sets.open_text`. When the set is complete, that message gets the payload of
-    `duerow.store.join_sets.whole_text`, is due at once and otherwise like new. Even if several parts arrive at the same
-    time, a part is in one set, and a set becomes whole once. History shows a part as done, moved to the queue `sets`,
-    with headers that name the message of its set (`duerow.store.join_sets.part_headers`).
+    `duerow.store.join_sets.whole_text`, is due at once, and is otherwise reset like a new message. Even if several
+    parts arrive at the same time, each part is in one set, and each set is completed once. History shows a part as done
+    and moved to the queue `sets`, with headers that name its set's message (`duerow.store.join_sets.part_headers`).
 
     Attributes:
         sets: the queue that holds the sets.
-        correlation: identifies the set; sets of the same queue and correlation follow one another.
-        within: how long after its first part a set is due, whole or not.
+        correlation: identifies the set; sets with the same queue and correlation follow one another.
+        within: how long after its first part a set is due, complete or not.
         limit: the most parts in a set.
         full: how the turn ends if the set has that many parts and is not complete.
         count: how many parts complete a set.
-        complete: takes the parts of the set, including this one, and returns whether it is complete. Called in the
-            transaction; if it raises a DuerowError, this turn is refused with that error.
-        late: how the turn ends if its set is already complete; None: a new set begins.
-        remember: how long a complete set is remembered, if there is `late`.
+        complete: takes the parts of the set, including this one, and returns whether the set is complete. It is called
+            in the transaction; if it raises a DuerowError, this turn is refused with that error.
+        late: how the turn ends if the set is already complete; None: a new set begins.
+        remember: how long a complete set is remembered if `late` is given.
     """
 
     sets: str
@@ -189,15 +189,15 @@ class Joined(msgspec.Struct, frozen=True, gc=False, tag=True):
 
     @property
     def remembered(self) -> timedelta | None:
-        """How long this set is remembered once it is complete; None: not at all."""
+        """How long this set is remembered after it is complete; None: not at all."""
         return None if self.late is None else self.remember
 
 
 class Closed(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """The message of a set is due: it becomes a message of the parts that have come, due at once, otherwise like new.
+    """The message of an open set is due: it becomes a message of the parts so far, due at once and otherwise like new.
 
     Attributes:
-        sets: the queue of the message, which holds the sets.
+        sets: the queue of the message, which is the queue that holds the sets.
         correlation: identifies the set.
         remember: how long the complete set is remembered; None: the next part begins a new set.
     """
@@ -216,15 +216,14 @@ def following(end: End) -> tuple[Entry, ...]:
 
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)
-"""The order in which the turns of one call take effect, so that a key that one of them frees is free for a move."""
+"""The order in which the turns of a call take effect, so that a move can take a key that another turn frees."""
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """A reservation's receipt and how its turn ends.
+    """A reservation's receipt, and how its turn ends.
 
     Attributes:
-        group: the queue and the group that it was lent from, if it has a group: the group's next message may now be
-            due.
+        group: the queue and group of the message, if it has a group: the next message of that group may now be due.
     """
 
     receipt: Receipt
@@ -235,7 +234,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 class Refused(msgspec.Struct, frozen=True):
     """A receipt that was refused, and the reason.
 
-    The reason is LeaseLost, DuplicateKey for a move whose key is taken, or whatever a join's predicate raised.
+    The reason is LeaseLost, DuplicateKey for a move whose key is taken, or the error that a join's predicate raised.
     """
 
     receipt: Receipt
@@ -243,7 +242,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Retention(msgspec.Struct, frozen=True, gc=False):
-    """How long a queue keeps its finished messages, as its handle declares.
+    """How long a queue keeps traces of finished messages, as its handle declares.
 
     Attributes:
         history: how long its turns are kept; None: they are not kept.

@@ -1,1 +1,1 @@
-"""The blocking face; its names are those of `duerow` itself. Made from `duerow.aio`, but for the worker."""
+"""The blocking face, whose names `duerow` itself exports. It is generated from `duerow.aio`, except for the worker."""

@@ -37,7 +37,7 @@ class EntityTurns(Turns):
         self._rows = rows
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None) -> list[Refused]:
-        """End turns, except those to be left alone; call `on_done` with each row that is done if it is a function."""
+        """End turns, except those to be left alone; if `on_done` is a function, call it with each row that is done."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
         function = self._rows.on_done
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
@@ -99,7 +99,7 @@ class EntityWorkerQueue(Queue):
         self._rows, self.permits = rows, permits
 
     def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> EntityWorkerQueue:
-        """Return another handle with this lease and retry policy; None: the same as here."""
+        """Return another handle with this lease and retry policy; None: unchanged."""
         return EntityWorkerQueue(
             self._rows,
             self.database,
@@ -109,7 +109,7 @@ class EntityWorkerQueue(Queue):
         )
 
     def limits(self) -> RunLimits:
-        """As Queue.limits; none without a database of duerow's to keep them."""
+        """Same as Queue.limits; none without a duerow database to keep them in."""
         return NONE if self.permits is None else read_limits(self.permits, [self.name])
 
     def limit(
@@ -119,7 +119,7 @@ class EntityWorkerQueue(Queue):
         cluster_concurrency: int | None = None,
         rate: Rate | None = None,
     ) -> RunLimits:
-        """As Queue.limit."""
+        """Same as Queue.limit."""
         wanted = checked(concurrency, cluster_concurrency, rate)
         if self.permits is None:
             raise ConfigurationError(

@@ -1,5 +1,5 @@
 # Generated from ../aio/executor.py by tools/generate_sync.py; edit that file instead.
-"""Execute plans: on connections of a database, or in the caller's transaction."""
+"""Execute plans, on connections of a database or in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from duerow.sync.offload import Transaction
 T = TypeVar("T")
 
 TRIES: Final = 10
-"""How many times a transaction that loses to another one is tried in all."""
+"""The total number of times that a transaction is tried if it keeps losing to others."""
 
 FIRST_RETRY: Final = 0.002
-"""The most seconds before it is tried again."""
+"""The longest delay, in seconds, before it is tried again."""
 
 LATEST_RETRY: Final = 0.5
-"""The most seconds before its last tries."""
+"""The longest delay, in seconds, before its last tries."""
 
 
 class Executor:
-    """What the parts of a queue and of a database need: it executes their plans and knows what its queues share.
+    """What the parts of a queue and of a database need: it executes their plans and holds what the queues share.
 
     Attributes:
         store: the plans for this family of databases.
@@ -41,9 +41,9 @@ class Executor:
         encryption: encrypts and decrypts payloads; None: they are stored in clear text.
         metrics: counts what this handle does, for `stats`.
         dead_letters: where its queues send their dead letters.
-        handled: its queues with a handler, in the order in which they got it.
-        expiring: queues in which this handle leaves messages that maintenance deletes when they are due, such as
-            results.
+        handled: its queues that have a handler, in the order in which they got one.
+        expiring: queues in which this handle leaves messages, such as results, that maintenance deletes when they are
+            due.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class Executor:
         self.expiring: set[str] = set()
 
     def host_time(self) -> datetime:
-        """Return the time as this process knows it: from the clock given to `connect`, otherwise from the host."""
+        """Return this process's time: from the clock given to `connect`, otherwise from the host."""
         return (self._clock or HostClock()).now()
 
     def run(self, plan: Callable[[], Plan[T]], within: Any = None, many: int = 1) -> T:
         """Execute a plan and return its result.
 
-        On a connection of its own, a transaction that loses to another one is repeated as a whole; inside the
-        caller's transaction nothing is retried.
+        Without `within`, a transaction that loses to another one is repeated as a whole; inside the caller's
+        transaction nothing is retried.
 
         Args:
-            plan: makes the plan, anew for every try.
+            plan: makes a new plan for every try.
             within: the caller's open transaction.
             many: how many messages the plan handles.
 
@@ -99,7 +99,7 @@ class Executor:
         Inside the caller's transaction the refusal is raised: it may have ended that transaction.
 
         Args:
-            plan: makes the plan; its argument says whether to take the messages one by one.
+            plan: makes the plan; its argument tells whether to take the messages one by one.
             within: the caller's open transaction.
             many: how many messages the plan handles.
         """
@@ -111,9 +111,9 @@ class Executor:
         return self.run(lambda: plan(True), None, many)
 
     def check_may_consume(self) -> None:
-        """Raise ConfigurationError, which names the rights that this user lacks, unless it may run workers.
+        """Raise ConfigurationError, naming the missing rights, unless this database user may run workers.
 
-        A database where nobody has rights is not asked, and others only once.
+        A database without access rights is not checked; any other is checked once.
         """
         if self._may_consume:
             return
@@ -127,17 +127,17 @@ class Executor:
         refused = self._refused(all_of_them) if trials else None
         if refused is not None:
             missing = [right for right, trial in trials.items() if self._refused(trial) is not None]
-            if len(missing) == len(trials):  # there is more amiss than a right
+            if len(missing) == len(trials):  # something other than a right is missing
                 raise refused
             raise ConfigurationError(
                 f"this user of the database may not run workers: it lacks {', '.join(missing) or refused}; nothing was "
-                "claimed. Connect as one that has the rights of a consumer, or grant them: duerow sql --roles prints "
+                "claimed. Connect as a user with the rights of a consumer, or grant them: duerow sql --roles prints "
                 "the statements"
             ) from refused
         self._may_consume = True
 
     def _refused(self, trial: Callable[[], Plan[None]]) -> ConfigurationError | None:
-        """Return the error of a trial for which this user has no right; what else goes wrong with it tells nothing."""
+        """Return the error of a trial if this user lacks the right to it; any other failure is ignored."""
         try:
             self.run(trial)
         except (StoreRefused, SchemaOutdated):
@@ -153,18 +153,18 @@ class Executor:
     def write_counts(self) -> None:
         """Write the counts for `stats` that this handle has not written yet.
 
-        Workers do this every ten seconds, other consumers along with a settlement, and `close` writes the rest.
+        Workers do this every ten seconds, and other consumers together with a settlement; `close` writes the rest.
         """
         with self.metrics.writing() as rows:
             if rows and "counters" in self.store.capabilities.parts:
                 self.run(lambda: self.store.counters.note_counts(self.metrics.process, rows))
 
     def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
-        """Raise ConfigurationError if dead letters would go in a circle, by stored definitions and open handles."""
+        """Raise ConfigurationError if dead letters would go in a circle, given stored definitions and open handles."""
         self.dead_letters.check({name: one.dead_letter for name, one in stored.items()}, queue, dead_letter)
 
     def is_dead_letter_queue(self, name: str) -> bool:
-        """Return whether dead letters are sent to this queue, by handles open here or definitions in the database."""
+        """Return whether any open handle here, or any definition in the database, sends dead letters to this queue."""
         if self.dead_letters.take(name):
             return True
         if "metadata" not in self.store.capabilities.parts:
@@ -174,7 +174,7 @@ class Executor:
 
 
 def again(transaction: Transaction[T]) -> T:
-    """Repeat a transaction that lost once, after a delay each time; the last try raises whatever happens."""
+    """Repeat a transaction that lost once, after a delay each time; the last try raises whatever error occurs."""
     delays = Delays(FIRST_RETRY, LATEST_RETRY)
     for _ in range(TRIES - 2):
         time.sleep(delays.next())

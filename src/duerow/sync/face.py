@@ -1,4 +1,4 @@
-"""What this face is, for code that is the same on both."""
+"""What distinguishes this face, for code that both faces share."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ AWAITED: Final = False
 """Whether handlers are awaited."""
 
 NOT_A_QUEUE: Final = (
-    "Worker takes a queue of duerow.connect(…), or a list of such, not {}; one of duerow.aio has its own, "
-    "duerow.aio.Worker"
+    "Worker takes a queue of duerow.connect(…), or a list of such queues, not {}; for queues of "
+    "duerow.aio.connect(…) use duerow.aio.Worker"
 )
-"""What a worker says about anything else than a queue of this face."""
+"""The error for anything other than a queue of this face."""

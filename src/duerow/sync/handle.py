@@ -61,23 +61,23 @@ class QueueHandle(Generic[P]):
 
     @property
     def payloads(self) -> Payloads:
-        """How its payloads are written and read; for engines."""
+        """How the queue's payloads are written and read; for engines."""
         return self._payloads
 
     def __repr__(self) -> str:
         return f"<Queue {self.name!r}>"
 
     def _lease(self, lease: timedelta | None) -> timedelta:
-        """Return how long a lease lasts that was asked for; None: as long as the queue's."""
+        """Return the length of the requested lease; None: the queue's."""
         return self.lease if lease is None else check_span("lease", lease, SHORTEST_LEASE)
 
     def _dead_letter_now(self) -> DeadLetter | None:
-        """Return where messages that have failed for good go, with the time; None: they stay here."""
+        """Return where messages that have failed for good go, and the current time; None: they stay here."""
         return None if self.dead_letter is None else DeadLetter(self.dead_letter, self.database.host_time())
 
     @property
     def _history_bytes(self) -> int | None:
-        """How large a payload may be in the history; None: the queue has no history."""
+        """The maximum size of a payload in the history; None: the queue has no history."""
         return self.max_payload_bytes if self.keeping is not None and self.keeping.history is not None else None
 
 

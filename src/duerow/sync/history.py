@@ -23,14 +23,14 @@ class History(QueueHandle[P]):
     ) -> list[Event[P]]:
         """Return finished turns, the latest first, one page at a time.
 
-        Turns are kept if they end through a handle with `history=…`, for as long as that says. Turns that were given
-        back before they started are not included, nor are changes and removals by an operator.
+        Turns are kept if they end through a handle with `history=…`, for as long as it specifies. Turns that were given
+        back before they started are not included, and neither are changes and removals by an operator.
 
         Args:
             where: only turns that meet this condition, which may use the fields of an `Event`:
                 `outcome = 'failed' and payload.companyId = 3345 and error.type = 'TimeoutError'`.
             id: only turns of this message.
-            limit: the most turns to return.
+            limit: the maximum number of turns to return.
             after: the last turn of the previous page.
 
         Raises:
@@ -49,16 +49,16 @@ class History(QueueHandle[P]):
         limit: int | None = None,
         dry_run: bool = False,
     ) -> Replayed:
-        """Push messages from the history again: as new messages with new ids and the header `replay-of`, due now.
+        """Push messages from the history again, as new messages with new ids and the header `replay-of`, due now.
 
-        Each has the content, key, group and priority of the replayed turn; it is skipped if a live message has its
-        key. Only a message's final turn (done, moved, dropped, dead) can be replayed, not a failed attempt. Turns that
-        end in the meantime are ignored. It works in batches, oldest end first.
+        Each has the content, key, group and priority of the replayed turn; it is skipped if a live message has its key.
+        Only a message's final turn (done, moved, dropped, dead) can be replayed, not a failed attempt. Turns that end
+        in the meantime are ignored. The replay works in batches and starts with the turns that ended first.
 
         Args:
             id: the message whose latest final turn is replayed.
             where: all final turns that meet this condition, as for `history`.
-            limit: the most turns to replay.
+            limit: the maximum number of turns to replay.
             dry_run: push nothing, only count.
 
         Raises:

@@ -1,5 +1,5 @@
 # Generated from ../aio/in_progress.py by tools/generate_sync.py; edit that file instead.
-"""Messages in progress: how far their handlers are, where in their code, and how they are cancelled."""
+"""Messages in progress: how far their handlers have come, where they are in their code, and how to cancel them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from duerow.worker.progress import Progress, progress_of
 from duerow.worker.stack import ASKED, Stack, places, stack_of
 
 LOOK: Final = 0.1
-"""Seconds between two looks for the answer of a worker."""
+"""Seconds between checks for the answer of a worker."""
 
 
 class InProgress(Edits[P]):
@@ -45,8 +45,8 @@ class InProgress(Edits[P]):
         A waiting message is never handed out again. If a message is being handled, its handler is notified
         (`duerow.current().cancelled`) within a second or two of its start, and later at once if the database can notify
         its worker (SQLite, PostgreSQL with psycopg, MongoDB replica sets, memory), otherwise within a second. What the
-        handler returns is ignored, and the message is not tried again. Dead messages stay. If a batch of tasks waits
-        for one of them, that call counts as cancelled.
+        handler returns is ignored, and the message is not tried again. Dead messages stay. If a batch of tasks is
+        waiting for one of them, that call counts as cancelled.
 
         Args:
             id: the message's id.
@@ -69,7 +69,7 @@ class InProgress(Edits[P]):
         )
 
     def progress(self, id: int) -> Progress | None:
-        """Return the progress that a message's handler last reported; None: nothing, or it was deleted since.
+        """Return the progress that a message's handler last reported; None: it reported none, or it was deleted since.
 
         Raises:
             ConfigurationError: the id is not valid.
@@ -81,9 +81,9 @@ class InProgress(Edits[P]):
     def stack(self, id: int, *, wait: timedelta = timedelta(seconds=5)) -> Stack:
         """Ask the worker that handles a message where the handler is in its code, and return the answer.
 
-        The worker answers within a second or two, once one of its handlers has run for a second. Workers of this
-        version answer; those of rows in your own tables, stations on Spark, and programs that reserve by themselves do
-        not. The answer is kept for an hour, for `last_stack`.
+        The worker answers within a second or two, once one of its handlers has run for a second. Only workers of this
+        version answer. Workers of rows in your own tables, stations on Spark, and programs that call `reserve`
+        themselves do not. The answer is kept for an hour, for `last_stack`.
 
         Args:
             id: the message's id.
@@ -92,7 +92,7 @@ class InProgress(Edits[P]):
         Raises:
             ConfigurationError: the id is not valid (InvalidMessage: `wait`).
             InvalidMessage: the queue has no such message.
-            NotInProgress: nobody works on the message, or not any longer.
+            NotInProgress: nobody is working on the message (any more).
             TimedOut: no answer came in time.
         """
         until = monotonic() + check_span("wait", wait).total_seconds()
@@ -105,18 +105,18 @@ class InProgress(Edits[P]):
                 self._check_in_progress(id)
                 if monotonic() >= until:
                     raise TimedOut(
-                        f"message {id}: its consumer did not say in {wait} where its handler is; a worker does, if it "
-                        "is of this version and reaches the database"
+                        f"message {id}: its consumer did not report within {wait} where its handler is; only workers "
+                        "of this version that can reach the database answer"
                     )
                 time.sleep(LOOK)
         except BaseException:
-            with suppress(DuerowError):  # the error before it is the one to be told
+            with suppress(DuerowError):  # the earlier error is the one to report
                 stored.remove(key)
             raise
         return found
 
     def last_stack(self, id: int) -> Stack | None:
-        """Return the stack that was last asked for with `stack`; None: there was none in the last hour.
+        """Return the stack that was last requested with `stack`; None: there was none in the last hour.
 
         Raises:
             ConfigurationError: the id is not valid.

@@ -1,5 +1,5 @@
 # Generated from ../aio/limits.py by tools/generate_sync.py; edit that file instead.
-"""Limits of a queue that operators set while its workers run."""
+"""Limits that operators set for a queue while its workers run."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class LimitsOfQueue(QueueHandle[P]):
                 processes are started and ended accordingly. On SQLite, one transactional handler runs at a time.
             cluster_concurrency: how many run at once in all workers that were started with a `cluster_concurrency`,
                 instead of that number.
-            rate: the most messages that each worker starts in any span of this length, besides its own rate:
-                `(100, timedelta(minutes=1))`.
+            rate: the maximum number of messages that each worker starts in any span of this length, in addition to its
+                own rate: `(100, timedelta(minutes=1))`.
 
         Raises:
             ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate).
@@ -64,6 +64,6 @@ def read_limits(database: Executor, names: Sequence[str]) -> RunLimits:
 
 
 def read_limits_of_each(database: Executor, names: Sequence[str]) -> dict[str, RunLimits]:
-    """Return the limits of each of these queues that has any."""
+    """Return the limits of each of these queues; queues without limits are left out."""
     stored = OwnMessages(database, LIMITS).read(names)
     return {name: limits.limits_of(one) for name, one in stored.items()}

@@ -1,4 +1,4 @@
-"""The blocking face of `duerow.aio.offload`: who calls waits anyway, so the work is done at once."""
+"""The blocking twin of `duerow.aio.offload`: the caller waits anyway, so the work is done at once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from duerow.store import Entry
 T = TypeVar("T")
 
 Transaction = Callable[[], T]
-"""Carries out a transaction, anew each time."""
+"""Executes a transaction, from the start each time."""
 
 MANY: Final = 2_000
-"""As on the awaited face, where a call about so many messages does its work in a thread."""
+"""As on the async face, where a call with this many messages or more works in a thread."""
 
 
 def off(work: Callable[[], T]) -> T:
@@ -37,5 +37,5 @@ def entries(drafts: Sequence[Draft[Any]], queue: str, max_bytes: int, payloads: 
 
 
 def carrying(many: int) -> Callable[[Plan[T], Execute], T]:
-    """Return what carries out a plan for so many messages."""
+    """Return the function that executes a plan for this many messages."""
     return run

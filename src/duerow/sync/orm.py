@@ -1,4 +1,4 @@
-"""What the blocking face uses of SQLAlchemy's ORM, under the names that both faces have for it."""
+"""What the blocking face uses of SQLAlchemy's ORM, under names that both faces share."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ T = TypeVar("T")
 CallersConnection = Connection
 
 OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
-"""What becomes of a row that is done; a function is called with it and a session."""
+"""What happens to a row that is done; a function is called with the row and a session."""
 
 Work = Callable[[Session], T]
-"""What is done in a session that is committed afterwards."""
+"""Work in a session that is committed afterwards."""
 
 SessionBlock = AbstractContextManager[Session]
 """A session for the length of a block."""
 
 
 def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock | None) -> tuple[Store, Connections]:
-    """Open the queue of a state by the user's engine; raise ConfigurationError if it is no Engine."""
+    """Open the queue of a state with the user's engine; raise ConfigurationError if it is not an Engine."""
     if not isinstance(engine, Engine):
         raise ConfigurationError(
             f"duerow.entity.EntityQueue takes an Engine, not {shown(engine)}; for an AsyncEngine use "
@@ -55,15 +55,15 @@ def open_entities(engine: object, state: StateTable, deletes: bool, clock: Clock
 
 
 def called(function: Callable[..., Any], *subject: Any) -> Any:
-    """Call a function of the user's."""
+    """Call a user's function."""
     return function(*subject)
 
 
 def looked(session: Session, look: Callable[[Connection], T]) -> T:
-    """Return what a function sees that is given the connection of a session."""
+    """Return the result of a function that takes the session's connection."""
     return look(session.connection())
 
 
 def read_in(session: Session, read: Callable[[BlockingSession], T]) -> T:
-    """Return what a function reads that is given the session."""
+    """Return the result of a function that takes the session."""
     return read(session)

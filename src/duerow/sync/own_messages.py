@@ -16,12 +16,12 @@ from duerow.sync.executor import Executor
 
 
 class OwnMessages:
-    """The messages of one such queue, found by their keys.
+    """The keyed messages of one of duerow's own queues.
 
     Args:
-        database: where the queue is.
+        database: the database that contains the queue.
         queue: its name.
-        decoded: decodes a message; by default, an unreadable payload is given as its stored text.
+        decoded: decodes a message; by default, an unreadable payload is returned as its stored text.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class OwnMessages:
         return {str(one.key): self._decoded(one, self._payloads).payload for one in records}
 
     def entry(self, key: str, payload: Any, due: datetime) -> Entry:
-        """Return a message, ready to be pushed, that is found by this key until it is due."""
+        """Return a message, ready to be pushed, that can be found by this key until it is due."""
         return mapping.entry(self._queue, marked(self._queue, payload), key, due, payloads=self._payloads)
 
     def push(self, entries: Sequence[Entry], on_duplicate: OnDuplicate) -> None:
-        """Push messages; `on_duplicate` says what becomes of those whose key is taken."""
+        """Push messages; `on_duplicate` determines what happens to those whose key is taken."""
         self._database.run(lambda: self._database.store.messages.push(entries, on_duplicate))
 
     def remove(self, key: str) -> None:

@@ -37,12 +37,12 @@ class PeriodsOfQueue(QueueHandle[P]):
 
 
 def keep_periods(database: Executor, names: Iterable[str], kept: MutableMapping[str, datetime]) -> int:
-    """Keep the periods of queues that have ended; return how many.
+    """Record the periods of these queues that have ended; return how many.
 
     Args:
-        database: where the queues are.
+        database: the database that contains the queues.
         names: the queues.
-        kept: the start of the last period that is known to be kept, by queue; updated here.
+        kept: the start of the last period known to be recorded, by queue; updated here.
     """
     store, charts = database.store, OwnMessages(database, CHARTS)
     if not {"counters", "operations"} <= store.capabilities.parts:

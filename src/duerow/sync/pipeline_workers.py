@@ -1,4 +1,4 @@
-"""Run the workers of a pipeline beside each other, in threads."""
+"""Run the workers of a pipeline side by side, in threads."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Alarm:
         self._rung: SimpleQueue[None] = SimpleQueue()
 
     def ring(self) -> None:
-        """End the sleep, or the next one; from any thread or signal, so without a lock."""
+        """End this sleep or the next one; may be called from any thread or signal handler, so it takes no lock."""
         self._rung.put(None)
 
     def sleep(self, seconds: float) -> None:
-        """Sleep for so long, or until it rings."""
+        """Sleep for this many seconds, or until it rings."""
         with suppress(Empty):
             self._rung.get(timeout=seconds)
 
 
 def work(workers: Iterable[PipelineRun], until: Until) -> None:
-    """Run workers, each in a thread of its own so that a signal comes to this one; if one fails, stop the others."""
+    """Run workers, each in its own thread so that this one receives signals; if one fails, stop the others."""
     each = list(workers)
     failures: list[BaseException] = []
 
@@ -45,7 +45,7 @@ def work(workers: Iterable[PipelineRun], until: Until) -> None:
     def run(worker: PipelineRun) -> None:
         try:
             worker.run(until)
-        except BaseException as error:  # raised again by whoever waits for the thread
+        except BaseException as error:  # raised again in the thread that waits for this one
             failures.append(error)
             stop()
 

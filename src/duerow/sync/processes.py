@@ -1,4 +1,4 @@
-"""The threads of a worker whose handlers run in processes: each has a child that it waits for."""
+"""The threads of a worker whose handlers run in processes: each waits for its own child process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duerow.worker.supervisor import DropSlot
 
 
 class Processes:
-    """A handler that has the child of the calling thread do its work.
+    """A handler that passes its work to the child process of the calling thread.
 
     Args:
         handler: the handler, pickled.
@@ -51,7 +51,7 @@ class _InProcesses(Handlers):
         self._actions[DropSlot] = self._drop_slot
 
     def work(self) -> None:
-        """Go to work; return when the run has ended, and all children with it."""
+        """Start working; return when the run and all its children have ended."""
         try:
             super().work()
         finally:
@@ -80,7 +80,7 @@ class _InProcesses(Handlers):
 
 
 class ProcessHandlers(_InProcesses):
-    """As `Handlers`, with handlers in processes."""
+    """Like `Handlers`, but in processes."""
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
         slot.prepare(attempt)
@@ -89,7 +89,7 @@ class ProcessHandlers(_InProcesses):
 
 
 class ProcessBatchHandlers(_InProcesses, BatchHandlers):
-    """As `BatchHandlers`, with handlers in processes."""
+    """Like `BatchHandlers`, but in processes."""
 
     def _handle_batch(self, slot: Slot, batch: Any) -> Sequence[Ended]:
         slot.prepare(*batch)

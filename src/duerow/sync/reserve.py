@@ -1,5 +1,5 @@
 # Generated from ../aio/reserve.py by tools/generate_sync.py; edit that file instead.
-"""Reserve messages of a queue: read what was claimed, and end the turns of messages that cannot be read."""
+"""Reserve messages of a queue: decode the claimed messages, and end the turns of those that cannot be read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from duerow.sync.unknown_kinds import UnknownKinds
 LOG: Final = logging.getLogger("duerow.queue")
 
 MOST_PUT_OFF: Final = 100
-"""How many messages with missing keys one call puts off: a consumer without keys must not go through a whole queue."""
+"""How many messages with missing keys one call postpones: a consumer without keys must not go through a whole queue."""
 
 
 class Reservations(QueueSettlements[P], UnknownKinds[P]):
@@ -40,20 +40,20 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     def reserve_many(
         self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
     ) -> list[Reservation[P]]:
-        """Reserve up to n due messages for this consumer until now + lease, oldest first; no message goes to two.
+        """Reserve up to n due messages until now + lease, oldest first; no message goes to two consumers.
 
         A message is buried instead if it cannot be decoded, or if the lease of its last allowed attempt ran out. A
         message of a kind that this handle does not know is left unchanged for consumers that know it. A message whose
         encryption key is missing here is put off until the lease would have ended, with no attempt counted.
 
         Args:
-            n: the most to reserve.
+            n: the maximum number to reserve.
             lease: how long; default: the queue's lease.
             consumer: the consumer that takes them, as host:pid:worker/claim; default: a new claim of this process.
             within: refused.
 
         Raises:
-            NotSupported: `within` was given; a lease that no other consumer can see would protect nothing.
+            NotSupported: `within` was given; a lease that no other consumer can see protects nothing.
         """
         if within is not None:
             raise NotSupported("reserve(within=…) would take a lease that no one else can see; use pop(within=…)")
@@ -90,7 +90,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             except StoreUnavailable:
                 if not reservations:
                     raise
-                break  # the caller must get what is reserved already; a lasting failure will show up again
+                break  # the caller must get what is already reserved; a lasting failure will occur again
             put_off += sum(self.knows_kind(one.message.kind) for one, end in unreadable if isinstance(end, Release))
         return reservations
 
@@ -99,7 +99,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     ) -> tuple[list[Reservation[P]], list[tuple[core.BareReservation, Settlement]]]:
         readable: list[Reservation[P]] = []
         unreadable: list[tuple[core.BareReservation, Settlement]] = []
-        payloads, encrypted = self._payloads, self.database.encryption is not None  # else nobody reads `sealed`
+        payloads, encrypted = self._payloads, self.database.encryption is not None  # otherwise nobody reads `sealed`
         for record in records:
             assert record.leased_until is not None  # noqa: S101 - the store's promise
             try:

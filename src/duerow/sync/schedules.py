@@ -37,7 +37,7 @@ from duerow.store import Planned, ScheduleChange, SchedulesFound
 from duerow.sync.executor import Executor
 
 LOOK_BESIDE: Final = 900.0
-"""Seconds after which a worker looks again for messages that may be deleted in the queues beside all others."""
+"""Seconds between a worker's checks for messages to delete in duerow's own queues next to other queues."""
 
 
 class Schedules(Executor):
@@ -69,11 +69,13 @@ class Schedules(Executor):
     ) -> Schedule:
         """Push a message on a recurring schedule; return the schedule as it is now stored.
 
-        Any worker of this database pushes it, whatever its queue, and so does `maintain`: one message per tick,
-        however many processes there are, due since the time of the tick, with the headers `schedule` and `tick`.
+        Any worker of this database pushes the messages, whatever its queue, and `maintain` does too. Each tick becomes
+        one message, no matter how many processes are running: due since the time of the tick, with the headers
+        `schedule` and `tick`.
 
-        Declaring it again unchanged has no effect. If `cron`, `every`, `daily`, `zone` or `start` changes, the first
-        tick of the new times replaces the pending one; otherwise the pending tick stays, and carries the new content.
+        Declaring the same schedule again has no effect. If `cron`, `every`, `daily`, `zone` or `start` changes, the
+        first tick of the new times replaces the pending one; otherwise the pending tick stays and carries the new
+        content.
 
         Args:
             name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
@@ -84,12 +86,12 @@ class Schedules(Executor):
             every: an interval of at least a second; the first tick is one interval from now, unless `start` is given.
             daily: one or more times of day, as `time(8, 30)` or "08:30".
             zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
-            start: no tick is earlier; intervals are counted from here. An aware datetime.
+            start: the earliest time of a tick, from which intervals are counted; an aware datetime.
             headers: names and scalars that travel with each message.
             group: the group of the messages: they are then handled one at a time, in the order of the ticks.
             priority: their priority; lower goes first.
             missed: what to do with ticks that were not pushed within the grace: "skip" leaves them out, "once" pushes
-                the last of them, "all" pushes each.
+                only the last, "all" pushes each.
             grace: how late a tick may be before it counts as missed; default: a minute.
 
         Raises:
@@ -99,7 +101,7 @@ class Schedules(Executor):
         """
         called = check_schedule_name(name)
         recurrence = recurrence_of(cron, every, daily, zone, start)
-        # Not bound to a message key, since each tick's message would need a different one: see the page on encryption.
+        # Not bound to a message key, since each tick's message would need a different one; see the page on encryption.
         encoded = self._payloads.elsewhere.encode(payload)
         encoded = self._payloads.seal(encoded, check_queue_name(queue), None, codec.encode_headers(headers))
         wanted = definition(queue, encoded, headers, group, priority, recurrence, missed, grace)
@@ -112,12 +114,12 @@ class Schedules(Executor):
                 return shown(change.after, self._payloads)
 
     def schedules(self) -> list[Schedule]:
-        """Return all schedules in order of name."""
+        """Return all schedules, ordered by name."""
         found = self.run(self.store.metadata.schedules)
         return [shown(row, self._payloads) for row in found.rows]
 
     def unschedule(self, name: str) -> bool:
-        """Remove a schedule and its pending tick; return whether it existed. Messages that it has pushed stay."""
+        """Remove a schedule and its pending tick; return whether it existed. Messages that it pushed earlier stay."""
         called = check_schedule_name(name)
         while True:
             change = remove(called, self._find_schedule(called))
@@ -127,7 +129,7 @@ class Schedules(Executor):
                 return True
 
     def pause_schedule(self, name: str) -> bool:
-        """Stop the ticks of a schedule until it is resumed; return whether it was not paused before.
+        """Stop the ticks of a schedule until it is resumed; return whether this changed anything.
 
         It stays paused even if a program declares it again.
 
@@ -164,9 +166,9 @@ class Schedules(Executor):
                 return True
 
     def maintain(self) -> Maintained:
-        """Do one round of the workers' background tasks: push due ticks of schedules, and prune as `prune` does.
+        """Do one round of the workers' background tasks: push due ticks of schedules, and prune (see `prune`).
 
-        A schedule that cannot tick does not hold up the others: the result names it, with the error.
+        A schedule that cannot tick does not hold up the others; the result names it, with the error.
         """
         ticked = self.tick()
         return msgspec.structs.replace(ticked, pruned=self.prune())
@@ -174,13 +176,13 @@ class Schedules(Executor):
     def prune(self, batches: int | None = None) -> int:
         """Delete expired turns and keys, and results, progress, stacks and notes of windows; return how many.
 
-        The latter are deleted in all queues when they are due, whoever left them there. With `batches`, all queues are
-        looked through every 15 minutes, and those where this handle leaves such messages each time. Messages of an
-        application's own are never among them.
+        Results and the like are deleted in all queues when they are due, no matter which process left them there. With
+        `batches`, all queues are searched only every 15 minutes, but those where this handle leaves such messages are
+        searched each time. An application's own messages are never deleted.
 
         Args:
-            batches: the most transactions, each of up to a thousand turns and a thousand keys, and for each queue of
-                results; default: no limit.
+            batches: the maximum number of transactions, each of up to a thousand turns and a thousand keys; it also
+                applies to each queue of results. Default: no limit.
         """
         gone = made = 0
         if batches is None or monotonic() - self._looked_beside_at >= LOOK_BESIDE:
@@ -192,11 +194,11 @@ class Schedules(Executor):
             except ConfigurationError:
                 if queue in self.expiring:
                     raise
-                some = 0  # this user may not consume it: others will
+                some = 0  # this user may not consume it; others will
             gone += some
             if batches is None or some < batches * PRUNE_BATCH:
-                self._beside -= {queue}  # until all are looked for again
-        if "history" not in self.store.capabilities.parts:  # nothing was kept
+                self._beside -= {queue}  # until all queues are searched again
+        if "history" not in self.store.capabilities.parts:  # no history was kept
             return gone
         while batches is None or made < batches:
             some = self.run(lambda: self.store.history.prune(PRUNE_BATCH))
@@ -206,14 +208,14 @@ class Schedules(Executor):
         return gone
 
     def _queues_beside(self) -> frozenset[str]:
-        """Return the queues that may have messages of duerow's own beside others, by their names."""
+        """Return the queues that, by their names, may hold duerow's own messages about other queues."""
         if "operations" not in self.store.capabilities.parts:
             return frozenset()
         names = self.run(self.store.operations.queues)
-        return frozenset(name for name in names if marks(str(name)))  # that of a damaged row may be anything
+        return frozenset(name for name in names if marks(str(name)))  # the name in a damaged row may be anything
 
     def _prune_expired(self, queue: str, batches: int | None) -> int:
-        """Remove the marked messages of a queue that are due, so that they may be forgotten; return how many."""
+        """Remove the marked messages of a queue that are due, and so may be deleted; return how many."""
         kinds = marks(queue)
         gone = made = 0
         while batches is None or made < batches:

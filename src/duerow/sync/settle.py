@@ -1,5 +1,5 @@
 # Generated from ../aio/settle.py by tools/generate_sync.py; edit that file instead.
-"""End the turns of a queue's messages: with further pushes, in another queue, or as any queue can."""
+"""End the turns of a queue's messages, also with further pushes or by moving them to another queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from duerow.sync.turns import Turns, each_of
 
 
 class QueueSettlements(QueueHandle[P], Settlements[P]):
-    """The part of a queue of messages that ends their turns; see `Queue`."""
+    """The part of a queue that ends the turns of its messages; see `Queue`."""
 
     @cached_property
     def _turns(self) -> Turns:
@@ -33,7 +33,8 @@ class QueueSettlements(QueueHandle[P], Settlements[P]):
 
         Args:
             reservation: the result of `reserve`.
-            payload: what the queue's history keeps instead of the payload; an error if the queue has no history.
+            payload: what the queue's history keeps instead of the message's payload; an error if the queue has no
+                history.
             then: messages to push in the same transaction; each names its `queue`.
             within: the caller's open transaction.
 
@@ -60,7 +61,7 @@ class QueueSettlements(QueueHandle[P], Settlements[P]):
         Args:
             reservation: the result of `reserve`.
             to: the queue to move it to.
-            payload: the new payload; omitted: unchanged; None: JSON null.
+            payload: the new payload; if omitted: unchanged; None: JSON null.
             within: the caller's open transaction.
             options: by name, as in `Move`: patch, key, headers, due, delay, on_duplicate, group, priority.
 
@@ -79,6 +80,6 @@ class QueueSettlements(QueueHandle[P], Settlements[P]):
         within: Any = None,
         **options: Unpack[MoveOptions],
     ) -> list[Refused]:
-        """Like `move`, in one statement; return those that were refused, each with its error."""
+        """Like `move`, but in one statement; return those that were refused, each with its error."""
         move = Move(to, payload, **options)
         return self._turns.settle([(reservation, move) for reservation in each_of(reservations)], within)

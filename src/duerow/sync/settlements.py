@@ -72,7 +72,7 @@ class Settlements(ABC, Generic[P]):
         self._turns.settle_one(reservation, Bury(reason), within)
 
     def release(self, reservation: core.BareReservation, *, within: Any = None) -> None:
-        """Give back a message that was not started; its due time, place and attempts are restored.
+        """Give back a message that was not started; its due time, its place and its number of attempts are restored.
 
         Raises:
             LeaseLost: as in `commit`.
@@ -86,7 +86,7 @@ class Settlements(ABC, Generic[P]):
         return self._turns.extend_one(reservation, lease, within)
 
     def commit_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `commit`, in one statement; return those that were refused, each with its error."""
+        """Like `commit`, but in one statement; return those that were refused, each with its error."""
         return self._turns.settle([(reservation, DONE) for reservation in each_of(reservations)], within)
 
     def rollback_many(
@@ -97,7 +97,7 @@ class Settlements(ABC, Generic[P]):
         error: BaseException | Failure | str | None = None,
         within: Any = None,
     ) -> list[Refused]:
-        """Like `rollback`, in one statement; return those that were refused, each with its error."""
+        """Like `rollback`, but in one statement; return those that were refused, each with its error."""
         turns, wish = self._turns, Rollback(delay, error)
         pairs = [(one, decide(one.message, wish, turns.retry)) for one in turns.checked(reservations)]
         return turns.settle(pairs, within)
@@ -105,11 +105,11 @@ class Settlements(ABC, Generic[P]):
     def bury_many(
         self, reservations: Iterable[core.BareReservation], reason: str | Failure | BaseException, *, within: Any = None
     ) -> list[Refused]:
-        """Like `bury`, in one statement; return those that were refused, each with its error."""
+        """Like `bury`, but in one statement; return those that were refused, each with its error."""
         return self._turns.settle([(reservation, Bury(reason)) for reservation in each_of(reservations)], within)
 
     def release_many(self, reservations: Iterable[core.BareReservation], *, within: Any = None) -> list[Refused]:
-        """Like `release`, in one statement; return those that were refused, each with its error."""
+        """Like `release`, but in one statement; return those that were refused, each with its error."""
         return self._turns.settle([(reservation, Release()) for reservation in each_of(reservations)], within)
 
     def extend_many(
@@ -119,7 +119,7 @@ class Settlements(ABC, Generic[P]):
         return self._turns.extend(reservations, lease, within)
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
-        """End many turns, each in its own way, in one transaction where the store has transactions.
+        """End many turns, each in its own way, in one transaction if the store has transactions.
 
         Returns those that were refused, each with its error: LeaseLost, the DuplicateKey of a move, or the reason why
         a settlement cannot be carried out. The others are settled.

@@ -1,5 +1,5 @@
 # Generated from ../aio/several_queues.py by tools/generate_sync.py; edit that file instead.
-"""Several queues of one database, as a worker sees them: claims go round, settlements where the messages came from."""
+"""Several queues of one database, as a worker sees them: claims take turns; messages are settled in their queues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duerow.worker.several_queues import Round
 
 
 class SeveralQueues:
-    """What a worker asks of a queue, of several at once."""
+    """What a worker needs of a queue, for several queues at once."""
 
     locked_while_handled = False
 
@@ -35,7 +35,7 @@ class SeveralQueues:
 
     @property
     def kinds_of(self) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-        """As Queue.kinds_of, the queues of the same kinds together."""
+        """Like Queue.kinds_of; queues of the same kinds are grouped."""
         names: dict[tuple[str, ...], tuple[str, ...]] = {}
         for name, queue in self._by_name.items():
             names[queue.kinds] = (*names.get(queue.kinds, ()), name)
@@ -43,32 +43,32 @@ class SeveralQueues:
 
     @property
     def only(self) -> Mapping[str, Collection[str]]:
-        """As Queue.only, of all."""
+        """Like Queue.only, for all queues together."""
         return {name: kinds for queue in self._by_name.values() for name, kinds in queue.only.items()}
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """As Queue.unknown, of all."""
+        """Like Queue.unknown, for all queues together."""
         return {name: kinds for queue in self._by_name.values() for name, kinds in queue.unknown.items()}
 
     def look_for_unknown(self) -> None:
-        """As Queue.look_for_unknown, of each."""
+        """Like Queue.look_for_unknown, for each queue."""
         for queue in self._by_name.values():
             queue.look_for_unknown()
 
     def limits(self) -> RunLimits:
-        """As Queue.limits, the strictest of all."""
+        """Like Queue.limits: the strictest limits of all queues."""
         return read_limits(self.database, self.names)
 
     def tell_differences(self) -> None:
-        """As Queue.tell_differences, of each."""
+        """Like Queue.tell_differences, for each queue."""
         for queue in self._by_name.values():
             queue.tell_differences()
 
     def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
-        """Lend up to n due messages, as many of each queue as it has and the others leave.
+        """Reserve up to n due messages, as many from each queue as it has and as the other queues leave room for.
 
-        Where the database fails once some are lent, those are all: they must not wait for the end of their leases.
+        If the database fails after some have been reserved, return those: they must not wait until their leases end.
         """
         reserved: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
@@ -83,14 +83,14 @@ class SeveralQueues:
         return self._round.in_line(list(reserved.values()))
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], *, within: Any = None) -> list[Refused]:
-        """End turns, those of each queue in one transaction; return the refused ones."""
+        """End turns, one transaction per queue; return the refused ones."""
         parts: dict[str, list[tuple[core.BareReservation, Settlement]]] = {}
         for pair in pairs:
             parts.setdefault(pair[0].message.queue, []).append(pair)
         return [one for name, part in parts.items() for one in self._by_name[name].settle(part, within=within)]
 
     def extend_many(self, reservations: Iterable[core.BareReservation]) -> list[Refused]:
-        """Let leases go on, each as long as its queue's; return the refused ones."""
+        """Extend leases until now + the lease of each message's queue; return the refused ones."""
         parts: dict[str, list[core.BareReservation]] = {}
         for reservation in reservations:
             parts.setdefault(reservation.message.queue, []).append(reservation)

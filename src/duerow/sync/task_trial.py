@@ -25,8 +25,8 @@ class TaskTrial:
 
     Attributes:
         calls: the calls, in the order in which they were pushed.
-        drafts: the same calls as messages, with keys, due times and priorities, and other messages that tasks pushed as
-            they ended, as with `Commit(then=[…])`.
+        drafts: the same calls as messages, with keys, due times and priorities, and other messages that tasks pushed
+            when they ended, as with `Commit(then=[…])`.
     """
 
     def __init__(self, run: bool) -> None:
@@ -35,7 +35,7 @@ class TaskTrial:
         self.drafts: list[Draft] = []
 
     def take(self, host: Any, task: TaskDefinition, draft: Draft) -> TrialHandle:
-        """Note a call that is pushed, and run it if the trial runs calls; what it raises is raised."""
+        """Record a pushed call, and run it if the trial runs calls; exceptions from the call are raised here."""
         arguments = _arguments(task, draft)
         self.calls.append(TaskCall(task.name, arguments))
         self.drafts.append(draft)
@@ -47,7 +47,7 @@ class TaskTrial:
     def take_batch(
         self, host: Any, tasks: list[TaskDefinition], drafts: list[Draft], then: TaskDefinition
     ) -> list[TaskHandle[Any]]:
-        """Note the calls of a batch; if the trial runs calls, run them, and then the callback with their outcomes."""
+        """Record the calls of a batch; if the trial runs calls, run them, and then the callback with their outcomes."""
         handles: list[TaskHandle[Any]] = []
         outcomes: list[TaskOutcome] = []
         for task, draft in zip(tasks, drafts, strict=True):
@@ -66,7 +66,7 @@ class TaskTrial:
         return handles
 
     def _ran(self, host: Any, task: TaskDefinition, draft: Draft) -> TrialHandle:
-        """Run a call until it has ended, at once however long it asks to wait, and what it pushes by that."""
+        """Run a call until it has ended, without waiting between attempts; then run what it pushed by ending."""
         id, arguments, said = self._next(), _arguments(task, draft), None
         for number in range(1, trial.MOST + 1):
             attempt = trial.attempt_at(id, task, draft, arguments, number)
@@ -81,7 +81,7 @@ class TaskTrial:
         raise AssertionError(f"task {task.name!r} asked for another attempt {trial.MOST:,} times")
 
     def _follow(self, host: Any, draft: Draft) -> None:
-        """Take what a call pushed by how it ended: other calls as ever, other messages as a note."""
+        """Take what a call pushed by ending: run or record calls as usual, and record other messages."""
         task = host.definitions.get(draft.payload.kind) if isinstance(draft.payload, Encoded) else None
         if task is None:
             self.drafts.append(draft)
@@ -110,7 +110,7 @@ def _attempted(task: TaskDefinition, attempt: Attempt) -> Any:
 
 
 def _outcome(task: TaskDefinition, known: TaskState) -> TaskOutcome | None:
-    """Return what the callback of a batch is told of a call; None: nothing, since it has not ended."""
+    """Return what the callback of a batch learns about a call; None: nothing, since the call has not ended."""
     if known.status == "done":
         value = batch.plain_value((task.returned or task.loosely_returned).encode(known.value))
         return TaskOutcome(known.id, task.name, "done", value)
@@ -131,17 +131,17 @@ class TrialHandle(TaskHandle[Any]):
         self.known, self._said = known, said
 
     def state(self) -> TaskState:
-        """Return its state."""
+        """Return the call's state."""
         return self.known
 
     def result(self, timeout: object = None) -> Any:  # noqa: ASYNC109 - as of TaskHandle
-        """Return the result; TimedOut if the trial runs nothing."""
+        """Return the result; raise TimedOut if the trial runs nothing."""
         if not self.known.ended:
-            raise TimedOut(f"task {self.task!r} was pushed in a trial that runs nothing: tasks.trial(run=True) does")
+            raise TimedOut(f"task {self.task!r} was pushed in a trial that runs nothing; use tasks.trial(run=True)")
         return self.known.result(self.task)
 
     def cancel(self) -> bool:
-        """Return whether it had not ended, without doing anything."""
+        """Return whether the call had not ended; do nothing else."""
         return not self.known.ended
 
     def progress(self) -> Progress | None:

@@ -47,7 +47,7 @@ class TaskBatch:
 
 
 class TaskDecorator:
-    """The result of `Tasks.task` with options: it declares the function that it is given."""
+    """The result of `Tasks.task` with options: it declares the function that it is called with."""
 
     def __init__(self, declare: Callable[[Any, dict[str, Any]], Any], terms: dict[str, Any]) -> None:
         self._declare, self._terms = declare, terms
@@ -62,16 +62,16 @@ class TaskDecorator:
 
 
 class Tasks(TaskHost):
-    """Functions that are called later, by workers: declared with `@tasks.task`, pushed with `function.push(…)`.
+    """Functions that workers call later: declared with `@tasks.task`, pushed with `function.push(…)`.
 
     A call is a message whose kind is the task's name and whose payload holds the arguments, so tasks have all features
     of queues.
 
     Args:
-        database: the database of their queues; None: it is given later, to `use`.
+        database: the database of their queues; None: it is given to `use` later.
         queue: the queue of tasks that do not name one.
-        retry: the retry policy of tasks that do not have one; default: that of their queue.
-        results: how long results are kept, for tasks that do not say so themselves; default: not at all.
+        retry: the retry policy of tasks that do not have one; default: the queue's.
+        results: how long results are kept, for tasks that do not set it themselves; default: not at all.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Tasks(TaskHost):
             terms: by name, as follows.
             name: the kind of its messages, which does not begin with "duerow."; default: the function's name. If it
                 changes, waiting messages need `upgrades`.
-            queue: the queue that its calls are pushed to; default: that of these tasks.
+            queue: the queue that its calls are pushed to; default: the queue of these tasks.
             retry: the delays between attempts, and how many attempts are allowed.
             key: the key of each message, so that a live one is not pushed twice: a template that the arguments fill in,
                 such as `"order-{order_id}"`, or a function of them.
@@ -129,12 +129,12 @@ class Tasks(TaskHost):
                 Give at most one of `unique`, `debounce` and `throttle`; each needs `key`.
             debounce: a call runs once nothing has been pushed with its key for this long, with the latest arguments.
             throttle: at most one call with a key runs in any span of this length. The first runs at once; all others in
-                the span are merged into one at its end, with the latest arguments.
-            upgrades: functions that convert the arguments of older messages (a dict) to the current ones, by the name
-                that the task had then.
+                the span are merged into one call at its end, with the latest arguments.
+            upgrades: functions that convert the arguments of older messages (a dict) to the current ones, keyed by the
+                task's name at that time.
 
         Raises:
-            ConfigurationError: a setting is invalid, the types of its parameters or its result cannot be stored as
+            ConfigurationError: a setting is invalid, the types of its parameters or of its result cannot be stored as
                 JSON, or another function has this name.
         """
         return TaskDecorator(self._declare, terms) if function is None else self._declare(function, terms)
@@ -147,7 +147,7 @@ class Tasks(TaskHost):
             terms: as for `task`.
 
         Raises:
-            ConfigurationError: the function takes something else; or as for `task`.
+            ConfigurationError: the function does not take exactly that argument; or as for `task`.
         """
 
         def declare(given: Any, terms: dict[str, Any]) -> Task[Any, Any, Any]:
@@ -165,10 +165,10 @@ class Tasks(TaskHost):
         deadline: timedelta = batch.DEADLINE,
         within: Any = None,
     ) -> TaskBatch:
-        """Push many calls, of any of these tasks, and have a callback called once when all of them have ended.
+        """Push many calls of any of these tasks, and call a callback once when all of them have ended.
 
         A call has ended when it is done, given up, or cancelled by its handle. The callback gets the outcomes in the
-        order of the calls. If some are still missing at the deadline, it gets the others.
+        order of the calls. If some are still missing at the deadline, it gets only the others.
 
         Args:
             drafts: the calls, each made by a task's `draft`: `[resize.draft(1), resize.draft(2)]`.
@@ -198,7 +198,7 @@ class Tasks(TaskHost):
 
     @contextmanager
     def trial(self, *, run: bool = False) -> Iterator[TaskTrial]:
-        """Receive the calls that a block pushes, instead of the database: for the tests of an application.
+        """Capture the calls that a block pushes instead of storing them, for an application's tests.
 
         Arguments are checked as usual. `with tasks.trial() as pushed:` only records the calls, in `pushed.calls`. With
         `run=True` each call runs as soon as it is pushed: `push` raises its exceptions, its handle has the result, and
@@ -221,7 +221,8 @@ class Tasks(TaskHost):
         if task.window is not None:
             raise ConfigurationError(
                 f"task {task.name!r} has {task.window.kind}=, so a call may be dropped or merged into another one, "
-                "which a batch would wait for: push it by itself, or declare a task without it for batches"
+                "which a batch would wait for: push it on its own, or declare a task without "
+                "that option for batches"
             )
         return task
 
@@ -236,7 +237,9 @@ class Tasks(TaskHost):
             ConfigurationError: there are no tasks, a queue has none, or an option is invalid.
         """
         if odd := options.keys() & {"whole_batch", "transactional", "processes"}:
-            raise ConfigurationError(f"a worker of tasks cannot be {sorted(odd)[0]}: its handler calls the functions")
+            raise ConfigurationError(
+                f"a worker of tasks does not take {sorted(odd)[0]}=: its handler calls the functions"
+            )
         self.expire_results()
         return Worker(list(self.handlers(queues)), self.run, **options)
 
@@ -254,7 +257,9 @@ class Tasks(TaskHost):
             raise ConfigurationError("there are no tasks yet: declare them with @tasks.task, and import their modules")
         wanted = list(known) if queues is None else list(dict.fromkeys(queues))
         if strange := [name for name in wanted if name not in known]:
-            raise ConfigurationError(f"queue {shown(strange[0])} has no tasks; there are {', '.join(known)}")
+            raise ConfigurationError(
+                f"queue {shown(strange[0])} has no tasks; the queues with tasks are {', '.join(known)}"
+            )
         return dict.fromkeys([*(self.queue(name) for name in wanted), *self.gathering()], self.run)
 
     def _declare(self, function: Any, terms: dict[str, Any]) -> Task[Any, Any, Any]:

@@ -17,14 +17,14 @@ from duerow.worker.transaction import committed_by_hand, keeps, rolled_back_by_h
 
 
 class TransactionalHandlers(Handlers):
-    """As `Handlers`, but a turn that ends well is settled beside its handler, in the handler's transaction."""
+    """Like `Handlers`, but a turn that ends well is settled in the handler's own transaction."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._outage = Backoff()
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
-        """Call the handler; return how the turn ends if it was not settled with what the handler wrote."""
+        """Call the handler; return how the turn ends unless it was settled together with the handler's writes."""
         slot.prepare(attempt)
         CURRENT.set(attempt)
         try:
@@ -34,7 +34,7 @@ class TransactionalHandlers(Handlers):
         try:
             return self._handle_within(own, slot, attempt)
         finally:
-            own.roll_back()  # does nothing if it has ended; a handler that was cancelled leaves it open
+            own.roll_back()  # does nothing if it has ended; a cancelled handler leaves it open
 
     def _handle_within(self, own: OwnTransaction, slot: Slot, attempt: Attempt) -> Settlement | None:
         if self._outage.failing:
@@ -52,25 +52,25 @@ class TransactionalHandlers(Handlers):
         return self._settle_within(own, attempt, settlement) if keeps(settlement) else settlement
 
     def _give_back(self, slot: Slot, error: StoreUnavailable) -> Settlement | None:
-        """There is no transaction to be had: the message was not begun."""
+        """No transaction could be started: release the message, since its handler has not begun."""
         seconds = self._outage.next()
         self._run.journal.unavailable("begin a transaction on", error, seconds)
         self._pause(seconds)
         return Release() if slot.end() else None
 
     def _checked(self, own: OwnTransaction, attempt: Attempt, outcome: Any) -> Any:
-        """Return the outcome, or what is wrong with the transaction that the handler leaves behind."""
+        """Return the outcome, or the error if the handler left its transaction in a wrong state."""
         failed = isinstance(outcome, BaseException)
         try:
             state = own.look()
-        except Exception as error:  # the connection broke, or the handler passed over an error of the database
+        except Exception as error:  # the connection broke, or the handler ignored a database error
             return outcome if failed else error
         if state == "committed":
             return committed_by_hand(attempt.message)
         return rolled_back_by_hand(attempt.message) if state == "rolled back" and not failed else outcome
 
     def _settle_within(self, own: OwnTransaction, attempt: Attempt, settlement: Settlement) -> Settlement | None:
-        """End the turn in the handler's transaction; return how it ends instead if that cannot be."""
+        """End the turn in the handler's transaction; if that is impossible, return how it ends instead."""
         try:
             refused = self._queue.settle([(attempt.reservation, settlement)], within=own.connection)
             if refused:
@@ -80,7 +80,7 @@ class TransactionalHandlers(Handlers):
                 own.roll_back()
                 self._tell_freed(self._settler.lost(attempt, error))
                 return None
-            settlement = LEFT  # what has changed the row is the handler itself, and that stands
+            settlement = LEFT  # the handler itself has changed the row, and its change stands
         except Exception as error:
             return self._run.conclude(attempt, error)
         try:

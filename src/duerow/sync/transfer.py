@@ -14,7 +14,7 @@ from duerow.sync.handle import P, QueueHandle
 
 
 class Transfers(QueueHandle[P]):
-    """The part of a queue that sends messages elsewhere, as an operator does; see `Queue`."""
+    """The part of a queue with which operators send messages elsewhere; see `Queue`."""
 
     def transfer(
         self,
@@ -27,11 +27,11 @@ class Transfers(QueueHandle[P]):
         dry_run: bool = False,
         even_if_leased: bool = False,
     ) -> Changed:
-        """Move messages to another queue of the database, as an operator does; `move` ends the turn of a consumer.
+        """Move messages to another queue of the database, as an operator (a consumer uses `move`, which ends its turn).
 
         Each keeps its id, key, group, priority, headers and due time, and is new there: no attempts, no error. A dead
-        message, and one that is taken from its consumer, is due at once; a stopped one stays stopped. It works in
-        batches, one transaction per batch; messages pushed in the meantime stay.
+        message, or one that is taken from its consumer, is due at once; a stopped one stays stopped. The transfer works
+        in batches, one transaction per batch; messages pushed in the meantime stay.
 
         Args:
             id: the message with this id.
@@ -45,10 +45,12 @@ class Transfers(QueueHandle[P]):
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key; `where` skips such messages.
-            DuplicateKey: a live message of the target has the key of the message given by id or key; `where` skips.
+            DuplicateKey: a live message of the target has the key of the message given by id or key; `where` skips such
+                messages.
             InvalidMessage: `to` is not a valid name of a queue.
             InvalidCondition: the condition cannot be parsed.
-            ConfigurationError: not exactly one of id, key and where was given, or the messages are in `to` already.
+            ConfigurationError: not exactly one of id, key and where was given, or `to` is the queue that they are
+                already in.
             NotSupported: `on_duplicate` would change two messages together, which the store cannot do.
         """
         target, mode = check_target(self.name, to), check_on_duplicate(on_duplicate)

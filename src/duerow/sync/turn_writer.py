@@ -1,5 +1,5 @@
 # Generated from ../aio/turn_writer.py by tools/generate_sync.py; edit that file instead.
-"""Write how turns end: together, apart if the database refuses one of them, and again if its answer was lost."""
+"""Write how turns end: together, separately if the database refuses one, and again if its answer was lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TurnWriter:
         return refusals.in_order(self._apart(turns), turns)
 
     def _apart(self, turns: list[Turn]) -> list[Refused]:
-        """Settle without writing counts; halve a refused batch until the turn at fault stands alone."""
+        """Settle without writing counts; halve a refused batch until the turn at fault is alone."""
         try:
             return self._once(turns, None)
         except DuerowError as error:
@@ -74,7 +74,7 @@ class TurnWriter:
             return self._database.run(settle)
 
     def _again(self, turns: list[Turn], broken: StoreUnavailable) -> list[Refused]:
-        """Settle again after a lost answer: turns that still carry our token were not settled; the rest are unknown."""
+        """Settle again after a lost answer: turns that still have our token were not settled; the rest are unknown."""
         query = Query(self._name, ids=tuple(turn.receipt.id for turn in turns), by_id=True, limit=len(turns))
         try:
             records = self._database.run(lambda: self._store.messages.find(query))
@@ -83,7 +83,7 @@ class TurnWriter:
         kept = {Receipt(record.id, record.token) for record in records}
         ours = [turn for turn in turns if turn.receipt in kept]
         refused = self._database.run(lambda: self._store.messages.settle(ours, self._keeping)) if ours else []
-        # A lease lost only now: the first try did take effect, between the query and the second try.
+        # If a lease is lost only now, the first try did take effect, between the query and the second try.
         lost = {one.receipt for one in refused if isinstance(one.error, LeaseLost)}
         unsure = [str(turn.receipt.id) for turn in turns if turn.receipt not in kept or turn.receipt in lost]
         if unsure:

@@ -1,4 +1,4 @@
-"""What ends the sleep of a worker that found nothing: a push, a call, or the end of a time."""
+"""Ends the sleep of a worker that found nothing: on a push, on a call, or after some time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from duerow.worker.run import Sleeper
 
 
 class Wakeup:
-    """Sleeps until a push, a call of `wake`, or the end of a time.
+    """Sleeps until a push, a call of `wake`, or a timeout.
 
     Args:
-        run: who sleeps.
-        queue: of the database with the queues of the run.
+        run: the run that sleeps.
+        queue: gives access to the database with the run's queues.
     """
 
     def __init__(self, run: Sleeper, queue: Queue | SeveralQueues) -> None:
@@ -28,7 +28,7 @@ class Wakeup:
         self._closing = threading.Lock()
 
     def listen(self) -> None:
-        """Hear of pushes from now on, if the store tells of them and can be reached."""
+        """Listen for pushes from now on, if the store announces them and can be reached."""
         if not self._possible or self._listener is not None or self._run.gave_up:
             return
         try:
@@ -39,7 +39,7 @@ class Wakeup:
             self._run.hears_again()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep; return whether something ended it before its time."""
+        """Sleep; return whether something ended the sleep early."""
         listener = self._listener
         if listener is not None and not self._called.is_set():
             try:
@@ -54,18 +54,18 @@ class Wakeup:
         return self._was_called()
 
     def wake(self) -> None:
-        """End the sleep, or the next one; from any thread."""
+        """End this sleep or the next one; may be called from any thread."""
         self._called.set()
         with self._closing:
             if self._listener is not None:
                 self._listener.wake()
 
     def close(self) -> None:
-        """Hear nothing more; nobody may be asleep."""
+        """Stop listening; nobody may be asleep."""
         with self._closing:
             listener, self._listener = self._listener, None
             if listener is not None:
-                with suppress(StoreUnavailable):  # a connection that is gone needs no closing
+                with suppress(StoreUnavailable):  # a lost connection needs no closing
                     listener.close()
 
     def _was_called(self) -> bool:

@@ -55,26 +55,26 @@ class Worker:
             failed attempt leaves nothing behind. On SQLite one such handler runs at a time.
         middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
             the outcome, which it gets from `call_next(message)`. For whole batches it gets the list.
-        batch: the most messages in one claim, and in one settlement, which takes 1,000 at most; 1: each message has its
-            own claim and settlement, one after the other, and none is claimed ahead.
+        batch: the maximum number of messages in one claim and in one settlement (which takes 1,000 at most). With 1,
+            each message has its own claim and settlement, one after the other, and none is claimed ahead.
         concurrency: how many handlers run at once, each in its own thread.
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
-            work. The handler is a plain function at the top level of a module that they import. A timeout kills the
-            process; if a process dies, the attempt fails (`HandlerDied`).
-        rate: the most messages that this worker handles in any span of this length, `(100, timedelta(minutes=1))`; it
-            then claims nothing ahead. Default: no limit.
+            work. The handler is a plain function at the top level of a module that the processes import. A timeout
+            kills the process; if a process dies, the attempt fails (`HandlerDied`).
+        rate: the maximum number of messages that this worker handles in any span of this length, such as
+            `(100, timedelta(minutes=1))`; it then claims nothing ahead. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
         cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.
             This worker runs up to `concurrency` of them.
         retry: the delays between attempts, and how many attempts are allowed; default: the queue's policy.
         lease: how long a claim lasts, extended with each heartbeat while a handler runs; default: the queue's lease.
-        heartbeat: how often leases are extended: at most, and by default, a third of the lease. A handler learns at
-            the next heartbeat at the latest if its message was removed, changed or taken over.
-        timeout: how long a handler may take for one message; then the attempt fails with `TimedOut`, and
+        heartbeat: the interval at which leases are extended: at most, and by default, a third of the lease. If a
+            message is removed, changed or taken over, its handler learns of it by the next heartbeat.
+        timeout: how long a handler may take for one message; after that, the attempt fails with `TimedOut`, and
             the handler is told (`duerow.current()`), and another thread takes its place. Default: no limit.
         poll: the longest sleep on an idle queue; default: 5 s where pushes wake the worker, otherwise 1 s.
-        grace: how long running handlers may go on after the worker is stopped;
+        grace: how long running handlers may continue after the worker is stopped;
             then their messages are due again.
         name: this worker's part of `leased_by`; default: a random name.
 
@@ -157,13 +157,13 @@ class Worker:
             until: "idle" returns when nothing is due and no message is being handled; "empty" when no message with a
                 due time is left, which waits for delayed messages and for those of other workers.
             signals: whether to handle SIGTERM and SIGINT during the call. Several workers share them.
-                Default: if this is the main thread, which they come to.
+                Default: only in the main thread, which receives them.
 
         Raises:
             ConfigurationError: this worker is already running, `until` is none of these, or `signals` is True and this
                 is not the main thread.
-            DuerowError: an error that retrying does not cure, such as missing tables; messages that were claimed but
-                not started have been given back.
+            DuerowError: an error that retrying does not fix, such as missing tables; messages that were claimed but not
+                started have been given back.
         """
         taken = signals_of_thread(signals)
         database = self._queue.database
@@ -198,12 +198,12 @@ class Worker:
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:
-        """How many messages it skips because it does not know their kinds, by queue and kind, as of its last look."""
+        """How many messages it skips because it does not know their kinds, by queue and kind, as of its last check."""
         return self._queue.unknown
 
     @property
     def health(self) -> Health:
-        """Whether it is alive, and ready to work: for probes."""
+        """Whether it is alive and ready to work, for probes."""
         return health_of(self._run)
 
     def stop(self) -> None:
@@ -216,7 +216,7 @@ class Worker:
         self._pass_stops_on()
 
     def _pass_stops_on(self) -> None:
-        """Stop the handlers as often as was asked for; if there are none yet, `run` does it."""
+        """Stop the handlers as often as `stop` was called; if there are none yet, `run` does it."""
         handlers = self._handlers
         while handlers is not None and self._stops:
             try:

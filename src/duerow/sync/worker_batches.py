@@ -1,5 +1,5 @@
 # Generated from ../aio/worker_batches.py by tools/generate_sync.py; edit that file instead.
-"""The handlers of a worker that are given many messages at once."""
+"""The handlers of a worker that take many messages at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.worker.in_flight import Ended, Slot
 
 
 class BatchHandlers(Handlers):
-    """As `Handlers`, by the batch: a handler has up to `batch` messages in hand, all of one queue."""
+    """Like `Handlers`, but a handler takes up to `batch` messages at once, all from one queue."""
 
     def _take(self) -> Sequence[Attempt]:
         return self._in_flight.next_batch(self._run.options.batch)
@@ -21,7 +21,7 @@ class BatchHandlers(Handlers):
         return self._handle_batch(slot, batch)
 
     def _handle_batch(self, slot: Slot, batch: Sequence[Attempt]) -> Sequence[Ended]:
-        """Call the handler; return how the turns end, or [] when that was decided without it."""
+        """Call the handler; return how the turns end, or [] if that was decided without it."""
         slot.begin_batch(batch)
         CURRENT.set({attempt.message.id: attempt for attempt in batch})
         outcome = self._call_handler(slot, [attempt.message for attempt in batch])

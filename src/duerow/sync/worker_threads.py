@@ -1,4 +1,4 @@
-"""The threads of a worker: who claims, who handles, who settles, who keeps the leases and who watches."""
+"""The threads of a worker: they claim, handle, settle, keep the leases and supervise."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from duerow.worker.supervisor import (
 
 
 class Handlers:
-    """The threads of one run: each carries out its plan, and tells the supervisor when it leaves."""
+    """The threads of one run: each executes its plan, and tells the supervisor when it ends."""
 
     def __init__(self, run: Run, queue: Queue | SeveralQueues, handler: Callable[..., Any]) -> None:
         self._run, self._queue, self._handler = run, queue, handler
@@ -78,7 +78,7 @@ class Handlers:
             TurnsEnded: lambda step: self._ended.set(),
             NextEvent: self._next_event,
             StartSlot: lambda step: self._start_slot(),
-            DropSlot: lambda step: None,  # a thread cannot be ended, but it has been told and counts for nothing
+            DropSlot: lambda step: None,  # a thread cannot be ended, but it has been told and no longer counts
             AllChanged: lambda step: self._tell_all(),
             AwaitChange: lambda step: self._changed.wait(step.seconds),
             WatchCancellations: lambda step: self._watch_cancellations(),
@@ -88,7 +88,7 @@ class Handlers:
             self._actions |= PermitDesk(run, permits_of(queue)).actions
 
     def work(self) -> None:
-        """Go to work; return when the run has ended."""
+        """Start working; return when the run has ended."""
         supervisor = self._supervisor
         try:
             self._start(KEEPER, lambda: self._carry_out(LeaseKeeper(self._run).keep()))
@@ -108,12 +108,12 @@ class Handlers:
             try:
                 self._carry_out(supervisor.wind_down())
             finally:
-                if not supervisor.staff:  # else somebody still listens, and is left to it
+                if not supervisor.staff:  # otherwise a thread is still listening and is left alone
                     self._wakeup.close()
                     self._cancellations.close()
 
     def stop(self) -> None:
-        """Begin nothing more from now on, and wind down; from any thread or signal, so without a lock."""
+        """Begin nothing more and wind down; may be called from any thread or signal handler, so it takes no lock."""
         self._run.over = True
         self._events.put(Stop())
 
@@ -123,7 +123,7 @@ class Handlers:
     # Threads.
 
     def _start(self, role: str | Slot, body: Callable[[], None]) -> threading.Thread:
-        """Start a thread that does not keep the process alive: the end of a run is bounded, whatever it does."""
+        """Start a thread that does not keep the process alive: a run ends in bounded time, whatever the thread does."""
         if role != KEEPER:
             self._supervisor.staff.add(role)
         kind = "handler" if isinstance(role, Slot) else role
@@ -156,7 +156,7 @@ class Handlers:
                     self._ended.set()
 
     def _one_by_one(self, slot: Slot) -> None:
-        """Claim, handle and settle one message after the other, all in this thread: nothing is handed over."""
+        """Claim, handle and settle one message after another, all in this thread, so that nothing is handed over."""
         while not slot.abandoned:
             with self._turn_to_claim:
                 if self._run.leave(slot):
@@ -173,7 +173,7 @@ class Handlers:
     # Handlers.
 
     def _next(self, slot: Slot) -> Any:
-        """Wait for something to be handled; None when nothing more is to be begun here."""
+        """Wait for something to handle; return None if nothing more should begin here."""
         run, waiting = self._run, self._in_flight.waiting
         while not (run.over or slot.abandoned):
             if taken := self._take():
@@ -185,16 +185,16 @@ class Handlers:
         return None
 
     def _take(self) -> Any:
-        """Return the next message to be handled, if there is one now."""
+        """Return the next message to handle, if there is one now."""
         return self._in_flight.next()
 
     def _work_on(self, slot: Slot, attempt: Attempt) -> Sequence[Ended]:
-        """Return how the turn of what was taken ends; nothing when that was decided without its handler."""
+        """Return how the turn of a message ends; nothing if that was decided without its handler."""
         settlement = self._handle(slot, attempt)
         return () if settlement is None else (Ended(attempt, settlement),)
 
     def _handle(self, slot: Slot, attempt: Attempt) -> Settlement | None:
-        """Call the handler; return how the turn ends, or None when that was decided without it."""
+        """Call the handler; return how the turn ends, or None if that was decided without it."""
         slot.begin(attempt)
         CURRENT.set(attempt)
         outcome = self._call_handler(slot, attempt.message)
@@ -204,7 +204,7 @@ class Handlers:
             return None
         return self._run.conclude(attempt, outcome)
 
-    # What handlers need that write in transactions.
+    # For handlers that write in transactions.
 
     def _find_out(self, attempt: Attempt, error: StoreUnavailable) -> None:
         self._carry_out(self._settler.find_out(attempt, error))
@@ -216,7 +216,7 @@ class Handlers:
         # In a function of its own, so that the error's traceback does not hold the frame that holds the error.
         try:
             return self._handler(*subject)
-        except BaseException as error:  # whatever a handler raises is a failed attempt
+        except BaseException as error:  # anything a handler raises is a failed attempt
             return error
 
     # Steps.
@@ -226,7 +226,7 @@ class Handlers:
             self._work.notify(step.count)
 
     def _tell_freed(self, step: Freed) -> None:
-        if self._in_flight.wanted():  # else whoever claims would wake up for nothing, once for each message
+        if self._in_flight.wanted():  # otherwise the fetcher would wake up for nothing after each message
             self._freed.set()
         if step.wake:
             self._wakeup.wake()

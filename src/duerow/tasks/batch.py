@@ -1,7 +1,7 @@
-"""Batches: calls whose outcomes are gathered, until one callback gets all of them.
+"""Batches: calls whose outcomes are gathered until one callback gets all of them.
 
 Each call of a batch has headers that name the batch. The write that ends its turn also pushes its outcome, as a part,
-into one queue of all batches; parts are gathered into sets as those of a join (`duerow.pipeline.Join`), and a complete
+to one queue for all batches. Parts are gathered into sets like those of a join (`duerow.pipeline.Join`), and a complete
 set becomes one push of the callback.
 """
 
@@ -26,34 +26,34 @@ from duerow.tasks.definition import TaskDefinition
 from duerow.tasks.outcome import Outcome
 
 PARTS: Final = "/parts"
-"""The suffix, after the name of the first queue of an application's tasks, of the name of the queue of parts."""
+"""The suffix of the queue of parts, after the name of the first queue of an application's tasks."""
 
 MOST: Final = 10_000
 """The most calls in a batch: their outcomes are the argument of one call."""
 
 DEADLINE: Final = timedelta(days=7)
-"""How long after its first outcome the callback of a batch is called, whatever is missing."""
+"""How long after the first outcome the callback of a batch is called, even if outcomes are missing."""
 
 REMEMBERED: Final = timedelta(days=30)
-"""How long a batch is remembered whose callback was called, so that outcomes that come later call no other."""
+"""How long a batch is remembered after its callback was called, so that late outcomes do not call it again."""
 
 ELSEWHERE: Final = timedelta(seconds=1)
-"""How long until a complete batch is looked at again, whose callback a worker does not know."""
+"""How long until a complete batch is looked at again if a worker does not know its callback."""
 
 AGAIN: Final = "+"
-"""The suffix of the name of a batch that goes on, after some calls have ended twice."""
+"""The suffix of the name of a batch that continues after some calls have ended twice."""
 
 BATCH, _SIZE, _PLACE, _THEN, _DEADLINE = "batch", "batch-size", "batch-place", "batch-then", "batch-deadline"
 _PARTS, _RESULTS = "batch-parts", "batch-results"
-"""The headers of a call in a batch: which one, how many calls it has, which of them this is, the callback, and seconds.
+"""The headers of a call in a batch: the batch, its size, the call's place, the callback, and the deadline in seconds.
 
-The last two are for those who take it out of its queue and know nothing of tasks: the queue of parts, and for how many
-seconds the task keeps results, if it does.
+The last two are for code that removes the call from its queue without knowing the task: the queue of parts, and for how
+many seconds the task keeps results, if it does.
 """
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):
-    """How one call of a batch ended; what its callback is given a list of.
+    """How one call of a batch ended; the batch's callback gets a list of these.
 
     Attributes:
         id: the id of its message.
@@ -75,12 +75,12 @@ class BatchPart(msgspec.Struct, frozen=True):
 
     Attributes:
         batch: the batch.
-        size: how many calls it has.
-        place: which of them this is.
+        size: how many calls the batch has.
+        place: the place of this call among them.
         then: the name of the callback.
-        deadline: in seconds.
+        deadline: the deadline in seconds.
         outcome: how the call ended.
-        carried: whether it was in a set that had to go on as another one.
+        carried: whether the part was in a set that had to continue as another one.
     """
 
     batch: str
@@ -100,7 +100,7 @@ def check_callback(task: TaskDefinition) -> TaskDefinition:
     """Return a task; raise ConfigurationError unless it takes one argument, the list of outcomes."""
     if len(task.parameters.signature.parameters) != 1:
         raise ConfigurationError(
-            f"callback {task.name!r} takes {task.parameters.signature}; it takes one argument, the outcomes of a "
+            f"callback {task.name!r} takes {task.parameters.signature}; it must take one argument, the outcomes of a "
             "batch: list[duerow.TaskOutcome]"
         )
     return task
@@ -120,16 +120,18 @@ def members(
         drafts: the calls.
         tasks: the task of each.
         then: the callback.
-        deadline: how long after the first outcome it is called, whatever is missing.
+        deadline: how long after the first outcome it is called, even if outcomes are missing.
         parts: the queue of parts.
         store: where they are pushed.
 
     Raises:
-        ConfigurationError: there are no calls, or too many; or one is no draft of a task.
+        ConfigurationError: there are no calls, or too many, or one is not a draft of a task.
         NotSupported: the store has no transactions, which the parts of a batch need.
     """
     if not store.capabilities.transactions:
-        raise NotSupported("a batch needs a store with transactions, to end a turn and push its outcome in one")
+        raise NotSupported(
+            "a batch needs a store with transactions, to end a turn and push its outcome in the same one"
+        )
     if not 1 <= len(drafts) <= MOST:
         raise ConfigurationError(f"a batch has 1 to {MOST:,} calls, not {len(drafts):,}")
     check_span("deadline", deadline, timedelta(seconds=1))
@@ -153,7 +155,7 @@ def members(
 
 
 def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str) -> Draft | None:
-    """Return the outcome of a call as a part of its batch; None: it is in none.
+    """Return the outcome of a call as a part of its batch; None if it is in no batch.
 
     Args:
         id: the message.
@@ -172,9 +174,9 @@ def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str
 
 
 def notes_of(record: Record, now: datetime) -> list[Draft]:
-    """Return what is pushed when a call of a batch is taken out of its queue by hand: that it was cancelled.
+    """Return what to push when an operator removes a call of a batch from its queue: that it was cancelled.
 
-    One that was given up has told its outcome, and one without a batch has nobody to tell.
+    A call that was given up has already pushed its outcome, and a call without a batch has none to push.
     """
     if record.status not in LIVE or BATCH not in (record.headers or ""):
         return []
@@ -199,7 +201,7 @@ def plain_value(result: str | msgspec.Raw) -> Any:
 
 
 def with_part(settlement: Settlement, part: Draft) -> Settlement:
-    """Return a settlement that also pushes a part; one after which the call is still there stays as it is."""
+    """Return a settlement that also pushes a part; a settlement after which the call goes on is not changed."""
     if isinstance(settlement, Bury):
         return Bury(settlement.reason, (*settlement.then, part))
     if isinstance(settlement, Commit | Move):
@@ -210,7 +212,7 @@ def with_part(settlement: Settlement, part: Draft) -> Settlement:
 def gather(message: Message, sets: str) -> Settlement:
     """Return how the turn of a part ends: it joins the set of its batch.
 
-    A part that comes after its set was complete goes to the set that the batch may go on as; see `merge`.
+    A part that comes after its set was complete goes to the set in which the batch may continue; see `merge`.
     """
     part = _part(message)
     later = msgspec.structs.replace(part, batch=part.batch + AGAIN)
@@ -219,7 +221,7 @@ def gather(message: Message, sets: str) -> Settlement:
         part.batch,
         timedelta(seconds=part.deadline),
         MOST,
-        Bury(f"batch {part.batch} has {MOST} outcomes already"),
+        Bury(f"batch {part.batch} already has {MOST} outcomes"),
         count=part.size,
         late=Move(message.queue, later.encoded()),
         remember=REMEMBERED,
@@ -231,9 +233,9 @@ def merge(
 ) -> Settlement | Retry:
     """Return how the turn of a set ends: its callback is pushed with the outcomes, in the order of the calls.
 
-    A set that is due before it is complete is closed with the outcomes that have come. A call that was given up, and
-    brought back while others were still under way, has two outcomes: the later one counts, and the batch goes on as
-    another set until all calls have one. A callback that is not known here is left to other workers.
+    A set that is due before it is complete is closed with the outcomes that have arrived. A call that was given up, and
+    brought back while others were still running, has two outcomes: the later one counts, and the batch continues as
+    another set until all calls have an outcome. A callback that is not known here is left to other workers.
 
     Args:
         message: the message of the set.
@@ -261,7 +263,7 @@ def merge(
 
 
 def callback_draft(callback: TaskDefinition, outcomes: Sequence[TaskOutcome]) -> Draft:
-    """Return the call of a callback with the outcomes of a batch."""
+    """Return the call of a callback, with the outcomes of a batch."""
     (name,) = callback.parameters.signature.parameters
     arguments = msgspec.json.encode({name: outcomes}).decode()
     return Draft(Encoded(callback.name, arguments), queue=callback.queue, priority=callback.priority)
@@ -277,5 +279,5 @@ def _part(message: Message) -> BatchPart:
         return msgspec.convert(message.payload, BatchPart)
     except msgspec.ValidationError as error:
         raise InvalidOutcome(
-            f"message {message.id} of queue {message.queue!r} is no part of a batch: {error}"
+            f"message {message.id} of queue {message.queue!r} is not a part of a batch: {error}"
         ) from error

@@ -14,7 +14,7 @@ from duerow.message import OnDuplicate, Scalar, check_due, check_on_duplicate, c
 
 
 class TaskCall(msgspec.Struct, frozen=True):
-    """What a message of a task carries: the payload that middleware sees.
+    """The payload of a task's message, as middleware sees it.
 
     Attributes:
         task: the task's name.
@@ -26,16 +26,16 @@ class TaskCall(msgspec.Struct, frozen=True):
 
 
 class PushOptions(msgspec.Struct, frozen=True):
-    """How a call is pushed; what is UNSET is as the task declares it.
+    """How a call is pushed; for options that are UNSET, the task's own settings apply.
 
     Attributes:
-        key: unique among live messages of the queue; None: no key.
+        key: a key that is unique among the live messages of the queue; None: no key.
         due: the earliest time to run it.
         delay: how long from now until it is due.
         headers: names and scalars that travel with it.
         group: calls of one group run one at a time, in order.
-        priority: lower goes first.
-        on_duplicate: what to do if a live message has the key.
+        priority: lower numbers go first.
+        on_duplicate: what to do if a live message has the same key.
         within: the caller's open transaction.
     """
 
@@ -49,10 +49,10 @@ class PushOptions(msgspec.Struct, frozen=True):
     within: Any = None
 
     def but(self, **changes: Any) -> PushOptions:
-        """Return the same options with changes; raise if one of them is not valid."""
+        """Return the same options with changes; raise an error if one of them is not valid."""
         if unknown := changes.keys() - set(self.__struct_fields__):
             raise ConfigurationError(
-                f"a task is not pushed with {shown(sorted(unknown)[0])}; the options are "
+                f"a task cannot be pushed with {shown(sorted(unknown)[0])}; the options are "
                 f"{', '.join(self.__struct_fields__)}"
             )
         if "due" in changes or "delay" in changes:

@@ -1,4 +1,4 @@
-"""Tasks as they are declared: a function with a name, a queue, and terms on which it is pushed and run."""
+"""Tasks as they are declared: a function with a name, a queue, and settings for pushing and running it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LONGEST_NAME: Final = 100
 
 
 class TaskDefinition:
-    """A task: what its messages are called, and how they are pushed, run and remembered.
+    """A task: the kind of its messages, and how they are pushed, run and remembered.
 
     Attributes:
         name: the kind of its messages.
-        function: what is called, plain or async.
+        function: the function to call, plain or async.
         is_async: whether a call has to be awaited.
         queue: the queue that its messages go to.
         retry: its retry policy; None: the queue's.
-        results: how long results are kept; None: they are not.
+        results: how long results are kept; None: they are not kept.
         priority: the priority of its messages.
-        parameters: what the function takes.
-        window: how calls with one key are spaced in time; None: they are not.
+        parameters: the parameters of the function.
+        window: how calls with the same key are spaced in time; None: they are not.
 
     Raises:
         ConfigurationError: a setting is not valid, or the function cannot be a task.
@@ -68,7 +68,7 @@ class TaskDefinition:
         self.function, self.queue = function, queue
         self.is_async = inspect.iscoroutinefunction(function)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigurationError(f"task {self.name!r} is a generator function, so a call runs nothing; return")
+            raise ConfigurationError(f"task {self.name!r} is a generator function, so calling it runs nothing")
         self.retry = None if retry is None else as_policy(retry)
         self.priority = check_priority(priority)
         self.results = None if results is None else check_span("results", results, SHORTEST)
@@ -82,7 +82,7 @@ class TaskDefinition:
 
     @cached_property
     def loosely_returned(self) -> Returned:
-        """How results are written that are not kept, but told to the callback of a batch."""
+        """How results are written that are not kept, but passed to the callback of a batch."""
         return Returned(self.name, Any)
 
     def key(self, arguments: Mapping[str, Any]) -> str | None:
@@ -94,7 +94,7 @@ class TaskDefinition:
         return None if self._group is None else self._group(arguments)
 
     def _text(self, what: str, text: Text | None) -> Callable[[Mapping[str, Any]], str | None] | None:
-        """Return a function of the arguments by name; raise ConfigurationError if the text needs others."""
+        """Return a function of the arguments by name; raise ConfigurationError if the text needs other arguments."""
         if text is None:
             return None
         if callable(text):
@@ -115,14 +115,14 @@ class TaskDefinition:
         return lambda arguments: template.format(**self._complete(arguments))
 
     def _complete(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with the defaults of those that were not given."""
+        """Return the arguments, with defaults for those that were not given."""
         bound = inspect.BoundArguments(self.parameters.signature, dict(arguments))
         bound.apply_defaults()
         return dict(bound.arguments)
 
 
 class TaskCalls:
-    """The payloads of a queue of tasks: calls of functions, each of the kind that its task is called by.
+    """The payloads of a queue of tasks: calls of functions, each with its task's name as its kind.
 
     Args:
         queue: the queue.
@@ -141,18 +141,18 @@ class TaskCalls:
         return tuple(sorted(frozenset().union(*mine) - {JSON}))
 
     def encode(self, payload: Any, max_bytes: int = MAX_PAYLOAD_BYTES) -> Encoded:
-        """Return a call as its task stores it; raise CodecError if it is none, or its arguments do not fit."""
+        """Return a call as its task stores it; raise CodecError if it is not a call, or its arguments do not fit."""
         if type(payload) is Encoded:
             return payload
         if not isinstance(payload, TaskCall) or payload.task not in self._tasks:
             raise CodecError(
-                f"queue {self._queue!r} takes calls of its tasks, not {shown(payload)}: push them by the task, as in "
-                "send.push(…)"
+                f"queue {self._queue!r} takes calls of its tasks, not {shown(payload)}: push a call through "
+                "its task, as in send.push(…)"
             )
         return self._tasks[payload.task].parameters.encode(payload.arguments)
 
     def decode(self, kind: str, text: str) -> TaskCall:
-        """Return a call; raise CodecError if no task here is of that kind, or its arguments do not fit."""
+        """Return a call; raise CodecError if no task here has that kind, or the arguments do not fit."""
         own = self._tasks.get(kind)
         for task in [own] if own is not None else self._tasks.values():
             if kind in task.parameters.kinds - {JSON}:
@@ -160,7 +160,7 @@ class TaskCalls:
         if kind.endswith(SEALED):
             raise codec.key_missing(text)
         known = ", ".join(map(repr, self.kinds)) or "none"
-        raise CodecError(f"no task of queue {self._queue!r} here is called {kind!r}; there are {known}", quotes=False)
+        raise CodecError(f"queue {self._queue!r} has no task {kind!r} here; its tasks are {known}", quotes=False)
 
     def patched(self, payload: Any, patch: Any) -> Encoded:
         """Return a call with a JSON merge patch applied to its arguments; raise CodecError if they no longer fit."""

@@ -1,4 +1,4 @@
-"""Run a task: call its function with a message's arguments, and say how the turn ends."""
+"""Run a task: call its function with a message's arguments, and decide how the turn ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Loops(threading.local):
     runner: asyncio.Runner | None = None
 
     def run(self, coroutine: Any) -> Any:
-        """Run a coroutine to its end on this thread's loop, which is kept for the next one."""
+        """Run a coroutine to its end on this thread's loop, which is kept for the next coroutine."""
         if self.runner is None:
             self.runner = asyncio.Runner()
         return self.runner.run(coroutine, context=copy_context())  # in which `current` is that of this call
@@ -35,7 +35,7 @@ _LOOPS: Final = _Loops()
 
 
 def call(task: TaskDefinition, message: Message) -> Any:
-    """Call a task's function with the arguments of a message; an async one on an event loop of this thread."""
+    """Call a task's function with the arguments of a message; an async one runs on this thread's event loop."""
     returned = task.parameters.call(task.function, message.payload.arguments)
     return _LOOPS.run(_until_over(returned, current())) if task.is_async else returned
 
@@ -53,14 +53,14 @@ async def acall_now(task: TaskDefinition, arguments: Mapping[str, Any]) -> Any:
 
 
 async def acall(task: TaskDefinition, message: Message) -> Any:
-    """Call a task's function with the arguments of a message; a plain one in a thread, so that it blocks no loop."""
+    """Call a task's function with the arguments of a message; a plain one runs in a thread, so it blocks no loop."""
     if task.is_async:
         return await _until_over(task.parameters.call(task.function, message.payload.arguments), current())
     return await asyncio.to_thread(task.parameters.call, task.function, message.payload.arguments)
 
 
 async def _until_over(coroutine: Any, attempt: Attempt | None) -> Any:
-    """Await a coroutine; cancel it when its message is no longer its own, and raise why."""
+    """Await a coroutine; if its message is no longer its own, cancel it and raise the reason."""
     if attempt is None:
         return await coroutine
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(coroutine)
@@ -79,10 +79,10 @@ async def _until_over(coroutine: Any, attempt: Attempt | None) -> Any:
 
 
 def check_attempts(task: TaskDefinition, message: Message) -> None:
-    """Raise Bury if the task's attempts are used up: the last one ended with its worker."""
+    """Raise Bury if the task's attempts are used up, because the last one ended with its worker."""
     limit = None if task.retry is None else task.retry.limit
     if limit is not None and message.attempts > limit:
-        why = "no reason is kept" if message.last_error is None else message.last_error.message
+        why = "no reason is known" if message.last_error is None else message.last_error.message
         raise Bury(f"attempt {limit} of {limit} did not end: {why}")
 
 
@@ -91,7 +91,7 @@ def conclude(
 ) -> object:
     """Return how the turn ends.
 
-    A result that cannot be stored is a failure that no other attempt would cure, so the message is buried.
+    If the result cannot be stored, another attempt would not help, so the message is buried.
 
     Args:
         task: the task of the message.
@@ -99,7 +99,7 @@ def conclude(
         ended: what its function returned or raised.
         policy: the retry policy.
         now: the time.
-        parts: the queue of the parts of batches; None: the store has no transactions, in which to push anything beside.
+        parts: the queue of the parts of batches; None: the store has no transactions, so nothing else can be pushed.
     """
     settlement: object
     how: outcome.Outcome | None = None
@@ -120,7 +120,7 @@ def conclude(
         if task.results is not None:
             beside = outcome.beside(task, message.id, how)
             settlement = Bury(settlement.reason, (*settlement.then, beside))
-    if how is None and isinstance(settlement, Commit):  # the function has ended its turn by hand
+    if how is None and isinstance(settlement, Commit):  # the function has ended the turn itself
         how = outcome.done(task, message, None, now)
     if how is not None and isinstance(settlement, Settlement):
         part = batch.part_of(message.id, message.headers, how, parts)
@@ -129,7 +129,7 @@ def conclude(
 
 
 def task_of(message: Message, tasks: dict[str, TaskDefinition]) -> TaskDefinition:
-    """Return the task of a message; raise ConfigurationError if its payload is no call."""
+    """Return the task of a message; raise ConfigurationError if its payload is not a call."""
     task = tasks.get(getattr(message.payload, "task", ""))
     if task is None:
         raise ConfigurationError(f"message {message.id} of queue {message.queue!r} is not a call of a task")
@@ -137,6 +137,6 @@ def task_of(message: Message, tasks: dict[str, TaskDefinition]) -> TaskDefinitio
 
 
 def ends_turn(ended: object) -> bool:
-    """Return whether what a function returned or raised is how its turn ends, and no result."""
+    """Return whether what a function returned or raised ends its turn, and is not a result."""
     moves = isinstance(ended, list) and any(isinstance(part, Move) for part in ended)
     return moves or isinstance(ended, BaseException | Settlement | Retry)

@@ -1,8 +1,8 @@
-"""How tasks end: what is kept of it in the queue of results, and how it is read again.
+"""How tasks end: what is kept in the queue of results, and how it is read again.
 
-A result is a message that is due when it may be forgotten, and bears a mark (see `duerow.queue.beside`). The task's own
-message becomes it, in the write that ends the turn, so it keeps its id. What is pushed beside a message that goes
-elsewhere has that message's id as its key.
+A result is a message that is due when it may be forgotten, and that has a mark (see `duerow.queue.beside`). The task's
+own message becomes the result in the write that ends the turn, so it keeps its id. If that message goes elsewhere, a
+separate result is pushed, with the message's id as its key.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
         arguments: the arguments of the call, as JSON.
         result: an object with the result as `value`, as JSON.
         error: why it failed.
-        attempts: how often it was run.
-        worker: the worker that ran it last, as host:pid:worker/claim. created_at: when it was pushed.
+        attempts: how many times it was run.
+        worker: the worker that ran it last, as host:pid:worker/claim.
+        created_at: when it was pushed.
         started_at: when its last attempt began.
         finished_at: when it ended.
     """
@@ -70,8 +71,8 @@ class TaskState(msgspec.Struct, frozen=True):
     Attributes:
         id: the message's id.
         status: "waiting" (for its first or another attempt), "running", "done", "failed" (given up), "cancelled", or
-            "unknown" (nothing is kept of it, or no longer).
-        attempts: how often it was run.
+            "unknown" (nothing is kept about it any longer, or never was).
+        attempts: how many times it was run.
         arguments: the arguments of the call by name; None: unknown.
         value: the result, if its status is "done" and results are kept.
         error: why its last attempt failed, if it did.
@@ -94,11 +95,11 @@ class TaskState(msgspec.Struct, frozen=True):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen to it by itself."""
+        """Whether nothing more will happen to it unless somebody intervenes."""
         return self.status not in ("waiting", "running")
 
     def result(self, task: str) -> Any:
-        """Return the result of a task that has ended, or raise why there is none."""
+        """Return the result of a task that has ended, or raise the reason why there is none."""
         if self.status == "done":
             return self.value
         if self.status == "failed":
@@ -123,14 +124,14 @@ def done(task: TaskDefinition, message: Message, value: Any, now: datetime) -> O
 
 
 def kept(task: TaskDefinition, outcome: Outcome) -> Settlement:
-    """Return how the turn of a task ends whose function returned: the message becomes its result, if that is kept."""
+    """Return how a turn ends after the function returned: the message becomes the result, if results are kept."""
     if task.results is None:
         return Commit()
     return Move(task.queue + RESULTS, outcome.encoded(), key=None, group=None, priority=0, delay=task.results)
 
 
 def beside(task: TaskDefinition, id: int, outcome: Outcome) -> Draft:
-    """Return an outcome that is pushed beside the task's own message."""
+    """Return an outcome to push in addition to the task's own message."""
     return Draft(outcome.encoded(), key=str(id), delay=task.results, queue=task.queue + RESULTS)
 
 
@@ -145,7 +146,7 @@ def _outcome(
 ) -> Outcome:
     try:
         arguments = msgspec.Raw(task.parameters.encode(message.payload.arguments).text.encode())
-    except CodecError:  # the function has changed them meanwhile
+    except CodecError:  # the function has changed them
         arguments = _NULL
     return Outcome(
         task.name,
@@ -169,14 +170,14 @@ def cancelled(task: TaskDefinition, now: datetime) -> Outcome:
 def cancel(
     store: Store, queue: str, keep: Retention | None, id: int, notes: Callable[[Record], Sequence[Entry]]
 ) -> Plan[bool]:
-    """Remove a live message, also while it is handled; return whether it was there.
+    """Remove a live message, even while it is being handled; return whether it existed.
 
     Args:
         store: the store.
         queue: the message's queue.
         keep: what the queue keeps of messages that leave.
         id: the message.
-        notes: returns what is pushed in the same transaction, if the store has transactions.
+        notes: returns what to push in the same transaction, if the store has transactions.
     """
     together = store.capabilities.transactions
     if together:
@@ -195,11 +196,11 @@ def cancel(
 
 
 class Found(NamedTuple):
-    """What there is of a task's message.
+    """What was found of a task's message.
 
     Attributes:
         message: the message, wherever it is: in its queue, among the results, or among dead letters.
-        beside: what was pushed to the results beside it, if anything.
+        beside: the separate result that was pushed, if any.
     """
 
     message: Record | None = None
@@ -207,10 +208,10 @@ class Found(NamedTuple):
 
 
 def find(store: Store, queue: str, dead_letter: str | None, id: int) -> Plan[Found]:
-    """Read what there is of a task's message, wherever it is by now."""
+    """Find a task's message, in whichever queue it is now, and its result."""
     results = queue + RESULTS
     beside = Query(results, keys=(str(id),), statuses=LIVE, limit=1)
-    for _ in range(2):  # it may go from one to the other between two looks, but only forwards
+    for _ in range(2):  # it may move between two looks, but only forward
         for place in (results, queue, dead_letter):
             if place is None:
                 continue
@@ -231,12 +232,12 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
     Args:
         task: the task.
         id: the id of its message.
-        found: what there is of it.
+        found: what was found of it.
         payloads: reads the payloads of its queue.
     """
     record, beside = found
     kept = None
-    if beside is not None and is_own(beside.kind):  # else it is a message of the application's, with that key
+    if beside is not None and is_own(beside.kind):  # otherwise it is a message of the application with that key
         kept = _ended(task, id, _decode(payloads.opened(beside).text))
     if record is None:
         return kept or TaskState(id, "unknown")
@@ -260,7 +261,7 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
 
 
 def _reason(text: object) -> Failure | None:
-    """Return why a dead letter was given up, of which its header alone tells."""
+    """Return why a dead letter was given up, if only its header has the reason."""
     return Failure("Error", text) if isinstance(text, str) else None
 
 

@@ -18,7 +18,7 @@ _VARIABLE: Final[dict[Any, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", inspe
 
 
 class Parameters:
-    """What a task's function takes, by name and type.
+    """The parameters of a task's function, by name and type.
 
     An argument that is not given is not stored: the function's own default applies when it runs.
 
@@ -29,7 +29,7 @@ class Parameters:
             `Declared`.
 
     Raises:
-        ConfigurationError: the function takes any number of arguments, or one whose type JSON cannot carry.
+        ConfigurationError: the function takes any number of arguments, or one whose type JSON cannot represent.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], upgrades: Upgrades | None) -> None:
@@ -40,8 +40,8 @@ class Parameters:
         for parameter in self.signature.parameters.values():
             if stars := _VARIABLE.get(parameter.kind):
                 raise ConfigurationError(
-                    f"task {name!r} takes {stars}{parameter.name}: its arguments are stored by name and type; give "
-                    "each one a parameter, or take one list or dict"
+                    f"task {name!r} takes {stars}{parameter.name}, but arguments are stored by name and type; declare "
+                    "a parameter for each of them, or take one list or dict"
                 )
             required = parameter.default is inspect.Parameter.empty
             fields[parameter.name] = (hints.get(parameter.name, Any), required)
@@ -54,10 +54,10 @@ class Parameters:
         return frozenset(self._declared.kinds)
 
     def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments by their names, without those that are left to the function's defaults.
+        """Return arguments by their names, without those for which the function's defaults apply.
 
         Raises:
-            ConfigurationError: the function does not take them.
+            ConfigurationError: the function does not take these arguments.
         """
         try:
             return dict(self.signature.bind(*args, **named).arguments)
@@ -69,7 +69,7 @@ class Parameters:
         """Return arguments as a message stores them.
 
         Raises:
-            CodecError: one is not of the type that the function declares, or would not come back the same.
+            CodecError: one does not have the type that the function declares, or would not come back the same.
         """
         try:
             return self._declared.encode(self._make(arguments))
@@ -89,7 +89,7 @@ class Parameters:
         return {name: argument for name, argument in given.items() if argument is not UNSET}
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call the function with arguments by name, also those that it takes by position alone."""
+        """Call the function with arguments by name, including those that it takes only by position."""
         bound = inspect.BoundArguments(self.signature, dict(arguments))
         return function(*bound.args, **bound.kwargs)
 
@@ -113,15 +113,15 @@ def types_of(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 def declared_fields(
     name: str, fields: Mapping[str, tuple[Any, bool]], upgrades: Upgrades | None = None
 ) -> tuple[Declared[Any], Callable[[Mapping[str, Any]], Any]]:
-    """Return the declared type of an object with such members, and what makes one of a mapping.
+    """Return the declared type of an object with these members, and a function that makes one from a mapping.
 
     Args:
         name: its name, and so the kind of its messages.
-        fields: the type of each member, and whether it has to be there.
+        fields: the type of each member, and whether it is required.
         upgrades: see `Declared`.
 
     Raises:
-        ConfigurationError: JSON cannot carry one of the types.
+        ConfigurationError: JSON cannot represent one of the types.
     """
     if any(_has_pydantic(of) for of, _ in fields.values()):
         members = {one: of if required else NotRequired[of] for one, (of, required) in fields.items()}
@@ -144,14 +144,14 @@ def _has_pydantic(of: Any) -> bool:
 
 
 class Returned:
-    """What a task's function returns, as its result is stored.
+    """How the return value of a task's function is stored as its result.
 
     Args:
         name: the task's name.
-        of: the declared type; Any: whatever JSON can carry.
+        of: the declared type; Any: any value that JSON can represent.
 
     Raises:
-        ConfigurationError: JSON cannot carry the type.
+        ConfigurationError: JSON cannot represent the type.
     """
 
     def __init__(self, name: str, of: Any) -> None:
@@ -160,8 +160,8 @@ class Returned:
             self._declared, self._make = declared_fields(f"{name}.result", {"value": (of, True)})
         except ConfigurationError as error:
             raise ConfigurationError(
-                f"task {name!r} keeps its results, and JSON cannot carry {shown(of)}, which its function is declared "
-                f"to return: {error}"
+                f"task {name!r} keeps its results, but JSON cannot represent {shown(of)}, the declared return type of "
+                f"its function: {error}"
             ) from error
 
     def encode(self, value: Any) -> str:

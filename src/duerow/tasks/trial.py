@@ -1,4 +1,4 @@
-"""A call that is run in a trial: the message that it would be, and what is known of it then."""
+"""A call that is run in a trial: the message that it would have, and its state afterwards."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from duerow.tasks.outcome import TaskState
 from duerow.worker.attempt import Attempt
 
 MOST: Final = 1_000
-"""The number of attempts after which a call is assumed to ask for another one for ever."""
+"""The number of attempts after which a call is assumed to ask for another one forever."""
 
 _LEASE: Final = timedelta(minutes=1)
 
 
 def attempt_at(id: int, task: TaskDefinition, draft: Draft, arguments: Mapping[str, Any], attempts: int) -> Attempt:
-    """Return an attempt at a call, as the function sees it by `duerow.current()`."""
+    """Return an attempt at a call, as the function gets it from `duerow.current()`."""
     now = HostClock().now()
     message = _message(id, task, draft, TaskCall(task.name, arguments), attempts, now)
     return Attempt(BareReservation(message, now + _LEASE), monotonic(), monotonic())
@@ -36,7 +36,7 @@ def decided(message: Message, ended: object, policy: RetryPolicy) -> Settlement 
     """Return how the turn of a call ends, as in a worker; None: its function returned a result.
 
     Raises:
-        InvalidOutcome: the function returned what can only be a mistake.
+        InvalidOutcome: the function returned something that can only be a mistake.
     """
     if not ends_turn(ended) and (wrong := mistake(ended)) is not None:
         raise InvalidOutcome(f"a task returned {wrong}")

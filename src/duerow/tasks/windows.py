@@ -1,8 +1,8 @@
-"""Windows of time for calls with one key: unique within a window, debounced, or throttled.
+"""Windows of time for calls with the same key: unique within a window, debounced, or throttled.
 
-A message in the queue `NAME/windows` notes what was pushed last with a key: it has that key, and is due when the window
-is over. It is read and written in the transaction that pushes the call, so one of several processes comes first. It
-bears a mark; see `duerow.queue.beside`.
+A message in the queue `NAME/windows` records the last push with a key: it has that key, and is due when the window is
+over. It is read and written in the transaction that pushes the call, so only one of several processes comes first. It
+has a mark; see `duerow.queue.beside`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from duerow.store import Entry, Query, Record, Store
 Kind = Literal["unique", "debounce", "throttle"]
 
 _FORGOTTEN: Final = 100
-"""How many notes of windows that are over are removed at once."""
+"""How many notes of past windows are removed at once."""
 
 _SHORTEST: Final = timedelta(milliseconds=1)
 
 
 class Window(NamedTuple):
-    """How calls with one key are spaced in time.
+    """How calls with the same key are spaced in time.
 
     Attributes:
-        kind: "unique": within the window after a push, others with its key are ignored. "debounce": a call runs once
-            nothing was pushed with its key for the window, with the latest arguments. "throttle": at most one call in
-            any window; what is pushed meanwhile becomes one call at its end, with the latest arguments.
+        kind: "unique": within the window after a push, others with its key are ignored. "debounce": a call runs, with
+            the latest arguments, once nothing has been pushed with its key for the length of the window. "throttle": at
+            most one call runs in any window; calls pushed during the window become one call when it ends, with the
+            latest arguments.
         length: how long the window is.
     """
 
@@ -76,7 +77,7 @@ def window_of(
         raise ConfigurationError(f"task {task!r}: give one of unique=, debounce= and throttle=")
     if not keyed:
         raise ConfigurationError(
-            f'task {task!r}: {given[0].kind}= spaces calls with one key: name the key, as in key="user-{{user}}"'
+            f'task {task!r}: {given[0].kind}= applies to calls with the same key; set one, as in key="user-{{user}}"'
         )
     return given[0]
 
@@ -86,13 +87,13 @@ def push(store: Store, window: Window, entries: Sequence[Entry]) -> Plan[list[Pu
 
     Raises:
         NotSupported: the store has no transactions.
-        ConfigurationError: the queue of the notes has a message of the application's with the key of a call.
+        ConfigurationError: the queue of the notes has a message of the application with the key of a call.
     """
     if window.kind == "debounce":
         return (yield from store.messages.push([_later(entry, window.length) for entry in entries], "replace"))
     if not store.capabilities.transactions:
         raise NotSupported(
-            f"{window.kind}= needs a store with transactions, to note a key with the push of its message"
+            f"{window.kind}= needs a store with transactions, to record a key in the push of its message"
         )
     yield BEGIN
     one: Callable[[Store, timedelta, Entry], Plan[Pushed]] = _unique if window.kind == "unique" else _throttled
@@ -116,7 +117,7 @@ def _unique(store: Store, length: timedelta, entry: Entry) -> Plan[Pushed]:
 
 
 def _throttled(store: Store, length: timedelta, entry: Entry) -> Plan[Pushed]:
-    """Push a call for now or for the end of the window, or give these arguments to the call that waits for that."""
+    """Push a call for now or for the end of the window, or pass its arguments to the call that waits for that end."""
     held = yield from _hold(store, length, entry)
     named = replace(entry, key=f"{entry.key}#{secrets.token_hex(4)}")
     if held is None:
@@ -142,7 +143,7 @@ def _hold(store: Store, length: timedelta, entry: Entry) -> Plan[Record | None]:
     """Note a key; return the note of an earlier push within the window, locked, if there is one.
 
     Raises:
-        ConfigurationError: there is a message of the application's with this key.
+        ConfigurationError: there is a message of the application with this key.
     """
     while True:
         (mine,) = yield from store.messages.push([_noted(entry, _Note(), delay=length)], "ignore")
@@ -150,12 +151,12 @@ def _hold(store: Store, length: timedelta, entry: Entry) -> Plan[Record | None]:
             return None
         query = Query(entry.queue + WINDOWS, keys=(str(entry.key),), statuses=LIVE, limit=1, locked=True)
         found = yield from store.messages.find(query)
-        if not found:  # it was removed at this moment
+        if not found:  # it has just been removed
             continue
         if found[0].kind != KINDS[WINDOWS]:
             raise ConfigurationError(
-                f"queue {found[0].queue!r} has a message of yours with the key {entry.key!r}, under which duerow notes "
-                "when a call was pushed: give your queue, or that of the task, another name"
+                f"queue {found[0].queue!r} has a message of yours with the key {entry.key!r}, which duerow uses to "
+                "record when a call was pushed: rename your queue or the queue of the task"
             )
         return found[0]
 

@@ -33,9 +33,9 @@ def keep_attempt_logs(
     If an attempt fails, the lines that its handler logged follow the traceback of its error: in the message's
     `last_error`, in the history of its queue, and in the dashboard. With `of="all"` the lines of other attempts are
     kept too, as `log` of their turns, in queues that keep a history. This applies to workers that are created from now
-    on, and costs only memory until an attempt fails; with `of="all"`, up to 8,000 characters more in each turn. It does
-    not keep the lines of threads that a handler started, nor those of handlers in child processes. Where errors are
-    stored encrypted, so is the log.
+    on, and costs only memory until an attempt fails; with `of="all"`, up to 8,000 more characters in each turn. It does
+    not keep the lines of threads that a handler started, or of handlers in child processes. If errors are stored
+    encrypted, the log is too.
 
     Args:
         of: which attempts keep their log: those that fail, or all.
@@ -45,12 +45,12 @@ def keep_attempt_logs(
         format: the format of a line, as in `logging.Formatter`.
 
     Raises:
-        ConfigurationError: `lines` is not a positive integer, or `of` is something else.
+        ConfigurationError: `lines` is not a positive integer, or `of` is neither "failed" nor "all".
     """
     if of not in ("failed", "all"):
-        raise ConfigurationError(f"of is 'failed' or 'all': of which attempts to keep logs, not {shown(of)}")
+        raise ConfigurationError(f"of= says which attempts keep logs: 'failed' or 'all', not {shown(of)}")
     if type(lines) is not int or lines < 1:
-        raise ConfigurationError(f"lines is a number of log lines of at least 1, not {shown(lines)}")
+        raise ConfigurationError(f"lines= is the number of log lines to keep, at least 1, not {shown(lines)}")
     handler = _RingHandler(level)
     handler.setFormatter(logging.Formatter(format))
     source = logging.getLogger(logger)
@@ -108,7 +108,7 @@ async def _awaited(awaitable: Awaitable[Any], ring: deque[str], of: str) -> Any:
 
 
 def _keep(ring: deque[str], of: str) -> None:
-    """Hand the log to the attempt, or to all attempts of a batch."""
+    """Pass the log to the attempt, or to all attempts of a batch."""
     held = CURRENT.get()
     if of == "all" and ring and held is not None:
         for attempt in (held,) if isinstance(held, Attempt) else held.values():

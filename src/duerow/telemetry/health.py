@@ -20,7 +20,7 @@ AGE: Final = timedelta(seconds=1)
 
 
 class Readiness:
-    """Whether a database answers and its tables have this version; it is asked at most once a second.
+    """Whether a database answers and its tables match this version; it is asked at most once a second.
 
     Args:
         database: the database.
@@ -34,7 +34,7 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def __call__(self) -> str:
-        """Return `ok`, or what is wrong: no more than people may see who need not log in."""
+        """Return `ok` or the problem, without details that people may see only after a login."""
         async with self._asking:
             if monotonic() - self._at >= self._age:
                 self._answer, self._at = await self._asked(), monotonic()
@@ -53,7 +53,7 @@ class Readiness:
 def routes(database: Database) -> list[Any]:
     """Return the routes for Starlette and FastAPI: `app.routes.extend(routes(db))`.
 
-    `/healthz` answers 200 while the process answers at all; `/readyz` answers 503 while the database cannot be used.
+    `/healthz` answers 200 as long as the process answers at all; `/readyz` answers 503 while the database is unusable.
 
     Args:
         database: a database of `duerow.aio`.

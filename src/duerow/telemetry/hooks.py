@@ -1,4 +1,4 @@
-"""Where telemetry attaches to duerow: methods of both faces, wrapped only while something watches them.
+"""Where telemetry attaches to duerow: methods of both APIs, wrapped only while something watches them.
 
 While nothing is attached, the methods are the original ones and cost nothing extra.
 """
@@ -53,7 +53,7 @@ _watches: dict[str, list[Watch]] = {name: [] for name in OWNERS}
 
 
 def attach(watches: Mapping[str, Watch]) -> Callable[[], None]:
-    """Watch methods; return a function that ends it."""
+    """Watch methods; return a function that stops it."""
     with _changing:
         for name, watch in watches.items():
             _watches[name].append(watch)
@@ -100,7 +100,7 @@ def _watched(method: Any, watch: Watch) -> Any:
 
 
 def _watched_of(owner: Any) -> Any:
-    """Return the queue whose turns these are; everything else itself."""
+    """Return the queue of these turns; return any other object unchanged."""
     return owner._queue if isinstance(owner, AwaitedTurns | Turns) else owner
 
 

@@ -1,4 +1,4 @@
-"""Reports the health of workers to what runs them: systemd, by its notification socket, or a file for other probes.
+"""Reports the health of workers to their process manager: to systemd by its socket, or in a file for other probes.
 
 The protocol of the socket is a line of text in a datagram (sd_notify(3)), so it needs no library.
 """
@@ -22,26 +22,26 @@ from duerow.worker.health import Health, health_of_all
 LOG: Final = logging.getLogger("duerow.telemetry")
 
 EVERY: Final = 5.0
-"""Seconds between two reports, unless systemd wants them more often."""
+"""Seconds between two reports, unless systemd asks for them more often."""
 
 AT_FIRST: Final = 0.1
 """Seconds between two looks until the workers are ready for the first time."""
 
 
 class Reporter(Protocol):
-    """Something that is told the health of the workers."""
+    """Something that receives reports about the health of the workers."""
 
     every: float
 
     def report(self, health: Health) -> None:
-        """Tell how the workers are."""
+        """Report the health of the workers."""
 
     def end(self) -> None:
-        """Tell that they have ended."""
+        """Report that the workers have ended."""
 
 
 class HealthFile:
-    """A file that is written again as long as the workers are alive, so that its age tells; removed at their end.
+    """A file that is rewritten while the workers are alive, so that its age shows if they hang; removed when they end.
 
     Args:
         path: the file.
@@ -54,10 +54,10 @@ class HealthFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._write("the worker does not run")
+        self._write("the worker is not running")
 
     def report(self, health: Health) -> None:
-        """Write the file again, unless a worker hangs."""
+        """Rewrite the file, unless a worker hangs."""
         if health.alive:
             self._write("ok" if health.ready else health.why)
 
@@ -66,7 +66,7 @@ class HealthFile:
         self._path.unlink(missing_ok=True)
 
     def _write(self, status: str) -> None:
-        # Beside it and renamed: a probe never reads half of it.
+        # Written under another name and renamed, so that a probe never reads half of it.
         written = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
             written.write_bytes(msgspec.json.encode({"status": status}) + b"\n")
@@ -78,7 +78,7 @@ class HealthFile:
 
 
 class Systemd:
-    """The service manager that started this process and waits for its word; see sd_notify(3).
+    """The service manager that started this process and waits for its reports; see sd_notify(3).
 
     Args:
         address: the socket's path, or its name in the abstract namespace after `@`.
@@ -91,7 +91,7 @@ class Systemd:
         self._ready = False
 
     def report(self, health: Health) -> None:
-        """Say once that the workers are ready, then how they are; a worker that hangs is not vouched for."""
+        """Report once that the workers are ready, then their state; the watchdog hears nothing if a worker hangs."""
         lines = [f"STATUS={health.why}"]
         if health.ready and not self._ready:
             self._ready = True
@@ -101,7 +101,7 @@ class Systemd:
         self._send(lines)
 
     def end(self) -> None:
-        """Say that the process is ending."""
+        """Report that the process is ending."""
         self._send(["STOPPING=1"])
 
     def _send(self, lines: Sequence[str]) -> None:
@@ -109,12 +109,12 @@ class Systemd:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams:
                 datagrams.connect(self._address)
                 datagrams.sendall("\n".join(lines).encode())
-        except OSError as error:  # no reason to stop work; if systemd waits for this word, it says so itself
+        except OSError as error:  # no reason to stop working; if systemd needs the report, it will complain itself
             LOG.warning("cannot report the state of the workers to systemd: %s", error)
 
 
 def systemd_of(environment: Mapping[str, str]) -> Systemd | None:
-    """Return what systemd waits for, as the environment of a service says; None: it does not wait."""
+    """Return the reporter to systemd, from a service's environment; None: systemd does not wait for reports."""
     address = environment.get("NOTIFY_SOCKET")
     if not address:
         return None
@@ -125,7 +125,7 @@ def systemd_of(environment: Mapping[str, str]) -> Systemd | None:
 
 
 def reporters_of(file: Path | None, environment: Mapping[str, str]) -> list[Reporter]:
-    """Return what waits for the health of this process's workers: a file, if one is named, and systemd, if it does.
+    """Return the reporters for this process's workers: the file, if one is named, and systemd, if it waits for reports.
 
     Raises:
         ConfigurationError: the file cannot be written.
@@ -136,7 +136,7 @@ def reporters_of(file: Path | None, environment: Mapping[str, str]) -> list[Repo
 
 @contextmanager
 def reported(workers: Sequence[Any], reporters: Sequence[Reporter]) -> Iterator[None]:
-    """Report the health of workers within the block, from a thread of its own."""
+    """Report the health of workers within the block, from a separate thread."""
     if not reporters:
         yield
         return
@@ -161,6 +161,6 @@ def _report(workers: Sequence[Any], reporters: Sequence[Reporter], ended: thread
         for reporter in reporters:
             try:
                 reporter.report(health)
-            except ConfigurationError as error:  # the disk is full: the age of the file tells
+            except ConfigurationError as error:  # such as a full disk: the age of the file shows it
                 LOG.warning("%s", error)
         ended.wait(every if was_ready else min(every, AT_FIRST))

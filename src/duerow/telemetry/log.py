@@ -1,4 +1,4 @@
-"""Log records as lines of JSON, with the ids in duerow's records."""
+"""Log records as lines of JSON, including the ids in duerow's records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 class JsonFormatter(logging.Formatter):
     """Formats each record as a JSON object on one line: `time`, `level`, `logger`, `message` and further fields.
 
-    Records of duerow's workers have `event`, `queue`, `worker`, and where they apply `message_id`, `message_ids`,
+    Records of duerow's workers have `event`, `queue` and `worker`, and where they apply, `message_id`, `message_ids`,
     `count`, `attempt`, `key`, `cause`, `retry_at`, `schedule` and `trace_id`. Within an OpenTelemetry span, `trace_id`
     and `span_id` are added. It formats the records of any logger, and can be named in `logging.config`: `{"formatters":
     {"json": {"()": "duerow.telemetry.log.JsonFormatter"}}}`.
@@ -37,12 +37,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def harmless_json(text: str) -> str:
-    """Return a value as a line of JSON in which unprintable characters are escaped."""
+    """Return a line of JSON with its unprintable characters escaped."""
     return text if text.isprintable() else "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text)
 
 
 def _ids_of_span() -> dict[str, str]:
-    """Return the ids of the span that is under way; none where nothing is traced."""
+    """Return the ids of the current span; none if nothing is traced."""
     trace = sys.modules.get("opentelemetry.trace")  # nothing is traced in a process that has not imported it
     if trace is None:
         return {}

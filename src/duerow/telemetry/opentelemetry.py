@@ -34,7 +34,7 @@ def instrument(
     *,
     most_labels: int = MOST_LABELS,
 ) -> Callable[[], None]:
-    """Trace and count what this process does with queues; return a function that ends it.
+    """Trace and count what this process does with queues; return a function that stops it.
 
     Call it once, before you create workers: existing ones are not traced.
 
@@ -60,7 +60,7 @@ def observe(
     age: timedelta = timedelta(seconds=5),
     count_to: int | None = CAP,
 ) -> None:
-    """Export the state of all queues of a database as metrics; it is read at each export.
+    """Export the state of all queues of a database as metrics; the state is read at each export.
 
     Call it in one process of your program only.
 
@@ -121,7 +121,7 @@ def _named(queue: str) -> dict[str, str]:
 
 
 class ProcessInstruments:
-    """Counts what this process does with queues, under the names of OpenTelemetry's conventions if there are any."""
+    """Counts what this process does with queues, under names from OpenTelemetry's conventions where they exist."""
 
     def __init__(self, meter: Meter, most_labels: int = MOST_LABELS) -> None:
         self._labels = Labels(most_labels)
@@ -141,7 +141,7 @@ class ProcessInstruments:
             "duerow.leases.lost", "{lease}", "Leases that ended before they were settled."
         )
         self._statements = meter.create_histogram(
-            "db.client.operation.duration", "s", "How long the database took for one or several statements."
+            "db.client.operation.duration", "s", "How long the database took for one or more statements."
         )
 
         self._observed = meter.create_gauge(

@@ -1,6 +1,6 @@
 """Answers probes of a worker: `/healthz`, `/readyz`, and `/metrics` if prometheus_client is installed.
 
-Python's own HTTP server is enough for an occasional request, and runs in a thread without an event loop.
+Python's own HTTP server is sufficient for occasional requests, and runs in a thread without an event loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def answer(path: str, health: Health, metrics: Callable[[], tuple[bytes, str]] |
 
 @contextmanager
 def probed(workers: Sequence[Any], place: tuple[str, int] | None) -> Iterator[int | None]:
-    """Answer probes within the block; yield the port. With 0 the system chooses one.
+    """Answer probes within the block; yield the port. With port 0 the system chooses one.
 
     Raises:
         ConfigurationError: the port cannot be used.
@@ -95,7 +95,7 @@ def prepare() -> None:
 
 
 def _metrics() -> Callable[[], tuple[bytes, str]] | None:
-    """Return what makes the metrics of this process, if the library for it is installed."""
+    """Return a function that makes the metrics of this process, if the library for it is installed."""
     if find_spec("prometheus_client") is None:
         return None
     from duerow.telemetry.prometheus import process_metrics

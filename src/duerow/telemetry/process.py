@@ -1,4 +1,4 @@
-"""What this process does with queues, as events for metrics: operations, handlers, leases lost."""
+"""What this process does with queues, as events for metrics: operations, handlers and lost leases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Events(Protocol):
         ...
 
     def waited(self, queue: str, seconds: Sequence[float]) -> None:
-        """Messages were handed out that had been due for these times."""
+        """Messages were handed out after they had been due for these times."""
         ...
 
     def handled(self, queue: str, seconds: float, outcome: str) -> None:
@@ -37,7 +37,7 @@ class Events(Protocol):
         ...
 
     def ran(self, plan: str, seconds: float, error: str | None) -> None:
-        """The database ran a plan: one or several statements."""
+        """The database ran a plan: one or more statements."""
         ...
 
     def observed(self, queue: str, values: Mapping[str, float]) -> None:
@@ -46,7 +46,7 @@ class Events(Protocol):
 
 
 def watch(events: Events) -> Callable[[], None]:
-    """Send events to a receiver; return a function that ends it. Workers that are created later send them too."""
+    """Send events to a receiver; return a function that stops it. Workers that are created later send them too."""
     detach = hooks.attach(
         {
             **{name: watching(_operating(events, name, sent)) for name, sent in _OPERATIONS.items()},
@@ -69,7 +69,7 @@ def watch(events: Events) -> Callable[[], None]:
 
 
 def _around(events: Events) -> Callable[[FrameRound], AbstractContextManager[None]]:
-    """Return what tells the numbers that a frame station has observed in a round."""
+    """Return a context manager that reports the numbers that a frame station has observed in a round."""
 
     @contextmanager
     def around(one: FrameRound) -> Iterator[None]:
@@ -157,7 +157,7 @@ def _running(events: Events) -> Callable[[Any, WatchedCall], Generator[None, Non
 
 
 def _layer(events: Events) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    """Return middleware that tells how long handlers run and how they end."""
+    """Return middleware that reports how long handlers run and how they end."""
 
     def told(subject: Any, begun: float, outcome: object) -> None:
         seconds = perf_counter() - begun

@@ -80,7 +80,7 @@ def families(reading: Reading) -> Iterable[Metric]:
     oldest = GaugeMetricFamily(
         "duerow_queue_oldest_due_seconds", "How long the oldest ready message has been due.", labels=("queue",)
     )
-    paused = GaugeMetricFamily("duerow_queue_paused", "Whether a queue hands nothing out.", labels=("queue",))
+    paused = GaugeMetricFamily("duerow_queue_paused", "Whether a queue is paused.", labels=("queue",))
     consumers = GaugeMetricFamily(
         "duerow_queue_consumers", "Workers of a queue that were seen in the last 30 seconds.", labels=("queue",)
     )
@@ -115,7 +115,7 @@ class ProcessEvents:
 
     Args:
         registry: where the metrics are registered.
-        most_labels: how many queues have labels of their own.
+        most_labels: how many queues have their own labels.
     """
 
     def __init__(self, registry: CollectorRegistry, most_labels: int = MOST_LABELS) -> None:
@@ -155,7 +155,7 @@ class ProcessEvents:
         )
         self._statements = Histogram(
             "db_client_operation_duration_seconds",
-            "How long the database took for what duerow does: one or several statements.",
+            "How long the database took for one or more statements.",
             ("db_operation_name", "error_type"),
             registry=registry,
             buckets=BUCKETS,
@@ -180,7 +180,7 @@ class ProcessEvents:
                 self._consumed.labels(label).inc(messages)
 
     def waited(self, queue: str, seconds: Sequence[float]) -> None:
-        """Count nothing: the database knows how long messages wait, over all processes."""
+        """Count nothing: the database has the waiting times for all processes."""
 
     def handled(self, queue: str, seconds: float, outcome: str) -> None:
         """See Events."""
@@ -201,7 +201,7 @@ class ProcessEvents:
 
 
 def instrument(registry: CollectorRegistry, most_labels: int = MOST_LABELS) -> Callable[[], None]:
-    """Count what this process does with queues; return a function that ends it.
+    """Count what this process does with queues; return a function that stops it.
 
     Workers that are created later are counted too. Call it once per registry.
     """
@@ -217,7 +217,7 @@ def process_registry() -> CollectorRegistry:
 
 
 def process_metrics(accept: str = "") -> Callable[[], tuple[bytes, str]]:
-    """Return a function that writes the metrics of this process as text, and the content type."""
+    """Return a function that returns the metrics of this process as text, and the content type."""
     registry = process_registry()
     encode, kind = choose_encoder(accept)
     return lambda: (encode(registry), kind)
@@ -246,7 +246,7 @@ class Exposition:
         process_registry()
 
     async def __call__(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the text in the format that the scraper accepts, and its type of content."""
+        """Return the text in the format that the scraper accepts, and its content type."""
         async with self._reading:
             found = self._reader.fresh()
             if found is None:
@@ -259,11 +259,11 @@ class Exposition:
 
 
 END: Final = b"# EOF\n"
-"""The last line of a text in OpenMetrics, one of the two formats."""
+"""The last line in OpenMetrics, one of the two text formats."""
 
 
 class _Read(Collector):
-    """Metrics of a reading that was made."""
+    """The metrics of a finished reading."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -277,7 +277,7 @@ def routes(database: AwaitedDatabase, **options: Any) -> list[Any]:
 
     Args:
         database: a database of `duerow.aio`.
-        options: those of QueueCollector.
+        options: the options of QueueCollector.
     """
     from starlette.requests import Request
     from starlette.responses import Response

@@ -19,19 +19,19 @@ OTHER: Final = "other"
 """The label of all queues beyond the limit."""
 
 MOST_LABELS: Final = 100
-"""How many queues have labels of their own, by default."""
+"""How many queues have their own labels by default."""
 
 STATES: Final = ("ready", "delayed", "leased", "waiting", "stopped", "dead")
 ENDS: Final = ("done", "failed", "dead", "moved")
 
 BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21600.0, 86400.0)
-"""Upper bounds of exported histograms, in seconds: wide enough for messages that wait a day."""
+"""Upper bounds of exported histograms, in seconds, up to messages that wait for a day."""
 
 AT_ONCE: Final = 50
 """How many queues are read before the connection goes back to its pool."""
 
 SHARE: Final = 0.1
-"""The largest share of the time for reading: with very many queues, a reading is used for longer."""
+"""The largest share of time spent on reading: with very many queues, a reading is used for longer."""
 
 
 @dataclass
@@ -47,11 +47,11 @@ class Distribution:
 
     @property
     def sum(self) -> float:
-        """The sum, with each value taken as the lower end of its bucket, so within 12 %."""
+        """The sum, with each value taken as the lower end of its bucket, and therefore within 12%."""
         return sum(least(bucket) * count for bucket, count in self.buckets.items() if bucket)
 
     def up_to(self) -> list[tuple[float, int]]:
-        """Return, for each of `BOUNDS`, how many values were at most that."""
+        """Return how many values were at most each of `BOUNDS`."""
         return [
             (bound, sum(count for bucket, count in self.buckets.items() if not bucket or least(bucket) < bound))
             for bound in BOUNDS
@@ -113,16 +113,16 @@ class Labels:
 
 
 class Growing:
-    """Adds up, over many readings, by how much the counters of a queue have grown.
+    """Adds up, over many readings, how much the counters of a queue have grown.
 
-    The database keeps histograms by the minute, for an hour; Prometheus wants numbers that only grow.
+    The database keeps a histogram of each minute for an hour; Prometheus needs numbers that only grow.
     """
 
     def __init__(self) -> None:
         self._seen: dict[datetime, tuple[Buckets, Buckets]] | None = None
 
     def more(self, counters: Counters) -> tuple[Buckets, Buckets]:
-        """Return what was counted since the previous reading; at the first one, nothing."""
+        """Return what was counted since the previous reading; nothing at the first one."""
         now: dict[datetime, tuple[Buckets, Buckets]] = {}
         for row in counters.lately:
             waiting, handling = now.setdefault(row.minute, ({}, {}))
@@ -147,8 +147,8 @@ class Reader:
     """Reads all queues, and returns the same reading until it is too old.
 
     Args:
-        most_labels: how many queues have labels of their own; all others are added up as `other`.
-        age: how old a reading may be; it may be older if reading would otherwise take over a tenth of the time.
+        most_labels: how many queues have their own labels; all others are added up as `other`.
+        age: how old a reading may be; it may be older if reading would otherwise take more than a tenth of the time.
         count_to: the most messages of a queue to count in each state; None: all, however long that takes.
         clock: returns the time in seconds; for tests.
     """
@@ -174,7 +174,7 @@ class Reader:
         return self._reading if self._clock() - self._read_at < self._pause else None
 
     def read(self, store: Store) -> Work:
-        """Read all queues: a generator that yields what the database is to run."""
+        """Read all queues: a generator that yields what the database should run."""
         begun = self._clock()
         found: dict[str, QueueReading] = {}
         known: Sequence[str] = yield lambda: store.operations.queues(with_empty=True)
@@ -203,7 +203,7 @@ class Reader:
 
 
 def _states(store: Store, names: Sequence[str], count_to: int | None) -> Callable[[], Any]:
-    """Return what makes the plan that reads the states of some queues, on one connection."""
+    """Return a function that makes the plan for reading the states of some queues, on one connection."""
 
     def look() -> Generator[Any, Any, list[tuple[QueueStats, Counters]]]:
         found: list[tuple[QueueStats, Counters]] = []

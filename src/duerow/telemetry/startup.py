@@ -1,4 +1,4 @@
-"""A function named by the environment, which a process calls before it works: to configure telemetry."""
+"""A function named by the environment, which a process calls when it starts, to configure telemetry."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def start() -> None:
         function = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
-            f"{VARIABLE}={shown(named)} names no function that can be imported: write MODULE:FUNCTION ({error})"
+            f"{VARIABLE}={shown(named)} does not name a function that can be imported: write MODULE:FUNCTION ({error})"
         ) from error
     function()

@@ -1,4 +1,4 @@
-"""Spans from push to settlement, by OpenTelemetry's conventions for messaging; the context travels in headers.
+"""Spans from push to settlement that follow OpenTelemetry's messaging conventions; the context travels in headers.
 
 A message carries `traceparent` and `tracestate` (or what the configured propagator writes) through stations, retries
 and dead letters, to other processes and databases.
@@ -29,11 +29,11 @@ from duerow.worker.rounds import FrameRound, numbers_of
 SYSTEM: Final = "duerow"
 
 MOST_LINKS: Final = 128
-"""The most links of a span, which is how many OpenTelemetry keeps by default."""
+"""The most links of a span: as many as OpenTelemetry keeps by default."""
 
 
 def trace_queues(provider: TracerProvider | None = None) -> Callable[[], None]:
-    """Trace pushes, claims, handlers and settlements; return a function that ends it.
+    """Trace pushes, claims, handlers and settlements; return a function that stops it.
 
     Only workers that are created later are traced.
 
@@ -103,7 +103,7 @@ class _Tracing:
     def _receiving(
         self, operation: str, queue: str, call: WatchedCall, message_of: Callable[[Any], Message]
     ) -> Generator[None, None, None]:
-        """Make a span of a claim, if it found something: idle workers look again and again."""
+        """Create a span for a claim that found something; idle workers claim again and again."""
         begun = time_ns()
         yield
         if call.result:
@@ -182,7 +182,7 @@ class _Tracing:
 
     @contextmanager
     def frame(self, one: FrameRound) -> Iterator[None]:
-        """Run a round of a frame station in a span. The driver does not read headers, so it is linked to no push."""
+        """Run a round of a frame station in a span, without links to pushes: the driver does not read headers."""
         attributes = {**_attributes("process", "process", one.queue), "messaging.batch.message_count": one.messages}
         span = self._tracer.start_span(
             f"process {one.queue}", context=Context(), kind=SpanKind.CONSUMER, attributes=attributes
@@ -243,11 +243,11 @@ def _attributes(name: str, kind: str, queue: str) -> dict[str, Any]:
 
 
 def with_context(headers: Any, beside: Mapping[str, Any] | None = None) -> Any:
-    """Return headers with the context of the current span; unchanged if they have one already, or no room for it.
+    """Return headers with the context of the current span; unchanged if they already have one, or no room for it.
 
     Args:
-        headers: the headers to be pushed; anything but a mapping is returned as it is, to be refused later.
-        beside: further headers of the message, which count towards the same limit.
+        headers: the headers to push; anything that is not a mapping is returned unchanged, to be refused later.
+        beside: the message's other headers, which count towards the same limit.
     """
     if headers is not None and not isinstance(headers, Mapping):
         return headers
@@ -281,7 +281,7 @@ def _draft_with_context(draft: Any) -> Any:
 
 
 def _sent_with_context(outcome: Any, message: Message | None) -> Any:
-    """Return an outcome in which what goes to other queues carries the context of the span that is under way."""
+    """Return an outcome in which messages to other queues carry the context of the current span."""
     if isinstance(outcome, Move):
         present = {} if message is None else dict(message.headers)
         beside = {name: value for name, value in present.items() if name not in propagate.get_global_textmap().fields}
@@ -298,7 +298,7 @@ def _sent_with_context(outcome: Any, message: Message | None) -> Any:
 
 
 def _without_context(draft: Any, handed_on: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a draft without the context that it has only because it was made with the headers of a message."""
+    """Return a draft without a context that was only copied from the headers of a message."""
     if not isinstance(draft, Draft) or not isinstance(draft.headers, Mapping):
         return draft
     fields = [
@@ -311,7 +311,7 @@ def _without_context(draft: Any, handed_on: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _ended(span: Span, subject: Any, outcome: Any) -> Any:
-    """Note how a handler ended; return its outcome, with the context in what goes to other queues."""
+    """Record how a handler ended; return its outcome, with the context in messages to other queues."""
     if isinstance(outcome, Rollback | Retry | Bury | BaseException):
         error = outcome.error if isinstance(outcome, Rollback) else outcome
         _failed(span, error)
@@ -333,7 +333,7 @@ def _nested(outcome: Any, message: Message | None) -> Any:
 
 
 def _failed(span: Span, error: Any) -> None:
-    """Note an error by its type: its text may quote a payload."""
+    """Record only the type of an error, because its text may quote a payload."""
     named = type(error).__name__ if isinstance(error, BaseException) else getattr(error, "type", None) or "failed"
     span.set_attribute("error.type", str(named))
     span.set_status(Status(StatusCode.ERROR, str(named)))

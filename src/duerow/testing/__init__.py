@@ -1,6 +1,6 @@
-"""What tests of queues need: a clock to move, `drain`, assertions, faults, and the conformance suite for stores.
+"""Tools for tests of queues: a movable clock, `drain`, assertions, faults, and the conformance suite for stores.
 
-The suite needs `pip install 'duerow[testing]'`; the rest needs nothing.
+The suite needs `pip install 'duerow[testing]'`; the rest needs no extra.
 """
 
 from duerow.testing.assertions import assert_not_pushed, assert_pushed, like

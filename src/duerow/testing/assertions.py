@@ -1,10 +1,10 @@
-"""Assertions about messages: one like this was pushed, or none was.
+"""Assertions about messages: that one like this was pushed, or that none was.
 
     assert_pushed(mail, like({"to": "ana"}, key="welcome-ana"))
     assert await mail.find() == [like({"to": "ana"}), like({"to": "bo"}, delay=hours(1))]
 
-`like` equals every message that has the values it names, and ignores the other fields. Compare it with any message: in
-lists from `find`, `peek` or `pop_many` of either API, and in the result of `drain`.
+`like` equals every message that has the named values, and ignores the other fields. Compare it with any message, for
+example in lists from `find`, `peek` or `pop_many` of either API, or in the result of `drain`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ MOST_SHOWN: Final = 20
 
 
 class like:
-    """Equals every message that has these values.
+    """Equals every message with these values.
 
     Args:
         payload: its payload, which may contain `unittest.mock.ANY`.
         queue: the name of its queue.
         kind: the name of its payload's type.
-        key: its key; None: it has none.
-        headers: headers that it has, possibly among others.
+        key: its key; None: no key.
+        headers: headers that it must have; it may have others.
         due: when it was first due.
-        delay: how long after it was pushed it was first due.
+        delay: how long after its push it was first due.
         status: "new", "error", "done" or "dead".
         attempts: how many times it has been handed out.
     """
@@ -81,12 +81,12 @@ class like:
 def assert_pushed(
     where: Queue[Any] | Iterable[Message[Any]], wanted: like, *, times: int | None = None
 ) -> Message[Any]:
-    """Return the first matching message; raise AssertionError, which lists the messages, if there is none.
+    """Return the first matching message; if there is none, raise an AssertionError that lists the messages.
 
     Args:
         where: a queue, or messages; for a queue of `duerow.aio`, pass `await queue.find()`.
         wanted: the message to look for.
-        times: how many there must be; default: at least one.
+        times: how many matching messages there must be; default: at least one.
     """
     found = _messages(where)
     matching = [message for message in found if wanted == message]
@@ -97,7 +97,7 @@ def assert_pushed(
 
 
 def assert_not_pushed(where: Queue[Any] | Iterable[Message[Any]], unwanted: like | None = None) -> None:
-    """Raise AssertionError if there is a message like `unwanted`, or any message if that is not given."""
+    """Raise AssertionError if there is a message like `unwanted`, or, without `unwanted`, any message."""
     found = _messages(where)
     matching = [message for message in found if unwanted is None or unwanted == message]
     if matching:

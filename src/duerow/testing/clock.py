@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 START: Final = datetime(2026, 3, 1, 12, 0, 0, 250_001, tzinfo=UTC)
-"""Where every movable clock starts: not on a whole second, so that tests notice lost microseconds."""
+"""The start of every movable clock: not a whole second, so that tests notice lost microseconds."""
 
 
 class MovableClock:
-    """A clock that shows the time it was set to: `duerow.connect(url, clock=MovableClock())`."""
+    """A clock that shows the time to which it was set: `duerow.connect(url, clock=MovableClock())`."""
 
     def __init__(self, start: datetime = START) -> None:
         self._now = start

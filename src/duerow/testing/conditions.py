@@ -1,4 +1,4 @@
-"""Random payloads, and random conditions on them, for tests that compare stores."""
+"""Random payloads and conditions on them, for tests that compare stores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS: Final = [
     *("", "a", "A", "b", "ab", "aab", "1", "true", "null", "%", "_", "\\", "*", "?", "[a]", "'", '"', "a%b", "a\nb"),
     *("é", "e\u0301", "ž", "\uffff", "\U0001f600", " a", "a "),
 ]
-"""Texts with every character that has a meaning in SQL, JSON or patterns."""
+"""Texts with every character that has a special meaning in SQL, JSON or patterns."""
 
 _SCALARS: Final = st.none() | st.booleans() | st.sampled_from(NUMBERS) | st.sampled_from(WORDS)
 _names = st.sampled_from(NAMES)

@@ -1,4 +1,4 @@
-"""Everything that a store holds, so that tests can check that nothing changed."""
+"""The complete contents of a store, so that tests can check that nothing changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def payloads(queue: Queue) -> list[Any]:
 
 
 def take_all(queue: Queue) -> list[Any]:
-    """Pop everything that is due; return the payloads in the order in which they came."""
+    """Pop everything that is due; return the payloads in the order in which they were handed out."""
     return [message.payload for message in queue.pop_many(200_000)]
 
 

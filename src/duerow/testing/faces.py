@@ -1,8 +1,8 @@
-"""Both faces behind one interface of blocking calls, so that one set of tests covers both.
+"""Both APIs behind one blocking interface, so that one set of tests covers both.
 
-The blocking face is used as it is. The awaited face is wrapped in the same interface: each call runs its coroutine to
-the end on an event loop that lives as long as the test. So every test really uses `duerow.aio`, its drivers and its
-connections, and no test exists twice. What only an event loop can show (that it is never blocked) has tests of its own.
+The blocking API is used as it is. The async API is wrapped in the same interface: each call runs its coroutine to the
+end on an event loop that lives as long as the test. So every test really uses `duerow.aio`, its drivers and its
+connections, and no test exists twice. Separate tests check what only an event loop can show: that it is never blocked.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 
 class Face(Protocol):
-    """One of the two faces, behind blocking calls."""
+    """One of the two APIs, behind blocking calls."""
 
     name: str
 
     def connect(self, target: Any, **settings: Any) -> duerow.Database:
-        """As `duerow.connect`."""
+        """Like `duerow.connect`."""
         ...
 
 
@@ -40,12 +40,12 @@ class BlockingFace:
     name = "sync"
 
     def connect(self, target: Any, **settings: Any) -> duerow.Database:
-        """As `duerow.connect`."""
+        """Like `duerow.connect`."""
         return duerow.connect(target, **settings)
 
 
 class AwaitedFace:
-    """`duerow.aio`, each call awaited on an event loop of its own; a context manager."""
+    """`duerow.aio`, with each call awaited on a separate event loop; a context manager."""
 
     name = "async"
 
@@ -58,7 +58,7 @@ class AwaitedFace:
         return cast(duerow.Database, _Awaited(database, self.run))
 
     def run(self, awaitable: Awaitable[T]) -> T:
-        """Await something on the loop of this face, such as an async object that the test made."""
+        """Await something, such as an async object that the test made, on the loop of this face."""
 
         async def waiting() -> T:
             return await awaitable
@@ -100,7 +100,7 @@ class _Awaited:
 
 
 def _present(value: Any, run: Callable[[Awaitable[Any]], Any]) -> Any:
-    """Show something of the awaited face as the blocking face would."""
+    """Present an object of the async API as the blocking API would return it."""
     if isinstance(value, list):
         return [_present(member, run) for member in value]
     if inspect.isawaitable(value):
@@ -126,7 +126,7 @@ def _calling(method: Callable[..., Any], run: Callable[[Awaitable[Any]], Any]) -
 
 
 def _bare(value: Any, depth: int = 3) -> Any:
-    """Take the presentation off what a test hands back, also in lists, but not deep: one may hold itself."""
+    """Unwrap what a test passes back, in lists too, but only to a limited depth: a list may contain itself."""
     if isinstance(value, _Awaited):
         return value._wrapped
     if isinstance(value, Iterator):
@@ -138,7 +138,7 @@ def _bare(value: Any, depth: int = 3) -> Any:
 
 @contextmanager
 def _entering(manager: Any, run: Callable[[Awaitable[Any]], Any]) -> Iterator[Any]:
-    """An `async with` as a `with`."""
+    """Use an `async with` block as a `with` block."""
     entered = run(manager.__aenter__())
     try:
         yield _present(entered, run)
@@ -155,12 +155,12 @@ def presented(wrapped: Any, face: AwaitedFace) -> Any:
 
 
 def unwrapped(database: duerow.Database) -> duerow.Database | aio.Database:
-    """Return the wrapped database: of `duerow` or of `duerow.aio`."""
+    """Return the wrapped database, of `duerow` or `duerow.aio`."""
     return cast("duerow.Database | aio.Database", _bare(database))
 
 
 def tasks_of(face: Face, database: duerow.Database, **terms: Any) -> Tasks:
-    """Return tasks of this face in a database: two attempts at once one after the other, results kept for an hour."""
+    """Return tasks of this face in a database: two attempts without a delay, results kept for an hour."""
     terms = {"results": timedelta(hours=1), "retry": limited(2, fixed(timedelta(0))), **terms}
     if isinstance(face, AwaitedFace):
         return cast(Tasks, presented(AwaitedTasks(cast(aio.Database, unwrapped(database)), **terms), face))
@@ -169,7 +169,7 @@ def tasks_of(face: Face, database: duerow.Database, **terms: Any) -> Tasks:
 
 @contextmanager
 def another(face: Face) -> Iterator[Face]:
-    """Return a face of the same kind for another thread, with a loop of its own if it needs one."""
+    """Return a face of the same kind for another thread, with a separate loop if it needs one."""
     if isinstance(face, AwaitedFace):
         with AwaitedFace() as mine:
             yield mine

@@ -1,10 +1,10 @@
-"""Faults at named points of a database's work: tests kill a process or break a connection right there.
+"""Faults at named points of a database's work, where tests kill a process or break a connection.
 
-    watch(database, kill_at("settle: step 1"))          # before queues are made from it
+    watch(database, kill_at("settle: step 1"))          # before it creates any queues
 
 A point is named after the plan and the place in it: `before` its first step, after each `step n` (inside the
-transaction, if the plan has one), `done` but not yet committed, and `committed` while the caller does not know it yet.
-The library itself has no code for this: the store and the connections of the database are wrapped.
+transaction, if the plan has one), `done` but not yet committed, and `committed` before the caller learns of it. The
+library itself has no code for this: the store and the connections of the database are wrapped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duerow.plan import BEGIN, AsyncExecute, Execute, Plan
 T = TypeVar("T")
 
 Hook = Callable[[str], None]
-"""Called with the name of each point that is reached; an exception that it raises is raised there."""
+"""A function that is called with the name of each point that is reached; exceptions that it raises are raised there."""
 
 PLANS: Final[dict[str, frozenset[str]]] = {
     "messages": frozenset({"push", "push_chunks", "reserve", "extend", "settle", "pop", "find", "next_due"}),
@@ -30,11 +30,11 @@ PLANS: Final[dict[str, frozenset[str]]] = {
     "metadata": frozenset({"put_settings"}),
     "bulk": frozenset({"lend", "leased_range", "message_headers", "stage", "publish", "discard", "scan", "receive"}),
 }
-"""The plans that have points, by the part of the store contract that they belong to."""
+"""The plans that have points, by their part of the store contract."""
 
 
 def watch(database: Database | aio.Database, hook: Hook) -> None:
-    """Call the hook at every point of a database's work, for queues that are made from now on."""
+    """Call the hook at every point of a database's work, for queues that are created from now on."""
     reached = _Reached(hook)
     awaited = isinstance(database, aio.Database)
     database.store = _WatchedStore(database.store, reached)
@@ -61,7 +61,7 @@ def kill_at(point: str, nth: int = 1) -> Hook:
 
 
 def fail_at(point: str, error: BaseException, nth: int = 1, times: int = 1) -> Hook:
-    """Return a hook that raises an error `times` times, beginning when the point is reached for the nth time."""
+    """Return a hook that raises an error `times` times, starting when the point is reached for the nth time."""
     seen = [0]
 
     def hook(reached: str) -> None:
@@ -74,7 +74,7 @@ def fail_at(point: str, error: BaseException, nth: int = 1, times: int = 1) -> H
 
 
 class _Reached:
-    """Tells the hook, and remembers for each thread which plan was last at work."""
+    """Calls the hook, and remembers which plan each thread ran last."""
 
     def __init__(self, hook: Hook) -> None:
         self._hook = hook
@@ -85,7 +85,7 @@ class _Reached:
         self._hook(f"{plan}: {place}")
 
     def committed(self) -> None:
-        """Tell that the last plan was committed."""
+        """Report that the last plan was committed."""
         plan = getattr(self._last, "plan", None)
         if plan is not None:
             self._hook(f"{plan}: committed")
@@ -112,7 +112,7 @@ class _WatchedPart:
 
 
 def _watched(name: str, plan: Plan[T], reached: _Reached) -> Plan[T]:
-    """The same plan, step by step, with a word at each point."""
+    """Run the plan step by step, and report each point."""
     reached(name, "before")
     steps = 0
     try:

@@ -1,6 +1,6 @@
-"""What the thread of an event loop does: how long its callbacks are, what it waits for, what it imports.
+"""A profile of an event loop's thread: how long its callbacks are, what it waits for, what it imports.
 
-The measured length of a pause depends on how busy the machine is; a profile is the same on every machine.
+The measured length of a pause depends on how busy the machine is; the profile is the same on every machine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Final
 
 STEP: Final = ("asyncio/events.py", "_run")
-"""The function in which the loop calls its callbacks, one after the other."""
+"""The function in which the loop calls its callbacks, one after another."""
 
 OWN_WAIT: Final = "selectors.py"
 """The function in which the loop itself waits."""
@@ -44,12 +44,12 @@ SOCKET_WAITS: Final = {"connect", "accept", "recv", "recv_into", "recvfrom", "se
 
 
 class LoopProfile:
-    """What the thread of an event loop did.
+    """The activity of an event loop's thread.
 
     Attributes:
-        longest: the most function calls, in Python and in C, in one callback of the loop.
+        longest: the most function calls, of Python and C, in a single callback of the loop.
         waits: how often the thread was blocked, by C function and its caller.
-        modules: the files of the modules imported.
+        modules: the files of the imported modules.
         calls: how often each Python function was called, by file and name.
         c_calls: how often each C function was called, by qualified name.
     """
@@ -63,11 +63,11 @@ class LoopProfile:
         self._step = 0
 
     def functions_of(self, file: str) -> set[str]:
-        """Return the names of the functions of a file that were called, given the end of its path."""
+        """Return the names of a file's functions that were called, given the end of its path."""
         return {name for path, name in self.calls if path.endswith(file)}
 
     def note(self, frame: FrameType, event: str, function: Any) -> None:
-        """Record one event of the interpreter; see `sys.setprofile`."""
+        """Record an event of the interpreter; see `sys.setprofile`."""
         if event == "call":
             self._note_call(frame)
         elif event == "c_call":
@@ -108,7 +108,7 @@ def _waits_by_itself(name: str, subject: Any) -> bool:
 
 
 def _starts_thread(frame: FrameType | None) -> bool:
-    """Return whether Python itself holds the lock for a moment: it hands work to a thread, or only asks who has it."""
+    """Return whether Python itself takes the lock briefly: to give work to a thread, or to ask who holds it."""
     names = []
     while frame is not None and frame.f_code.co_filename.endswith(("threading.py", "concurrent/futures/thread.py")):
         names.append(frame.f_code.co_qualname)
@@ -118,7 +118,7 @@ def _starts_thread(frame: FrameType | None) -> bool:
 
 @contextmanager
 def profiled() -> Iterator[LoopProfile]:
-    """Profile the thread of the running event loop within a block."""
+    """Profile the thread of the running event loop during a block."""
     profile = LoopProfile()
     before: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(profile.note)

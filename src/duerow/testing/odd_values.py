@@ -1,4 +1,4 @@
-"""Odd values that duerow must refuse cleanly, and conditions made of them, for tests of bad input."""
+"""Odd values that duerow must refuse cleanly, and conditions made from them, for tests of bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Move messages through a pipeline step by step, on either face, without threads or waiting."""
+"""Move messages through a pipeline step by step, with either API, without threads or waiting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.store import Refused
 
 
 def carry(db: Database, pipeline: Pipeline, chunk: int = 100) -> list[Refused]:
-    """Handle what is due in all stations until nothing is; return the refused settlements."""
+    """Handle due messages in all stations until none is due; return the refused settlements."""
     refused: list[Refused] = []
     busy = True
     while busy:
@@ -25,7 +25,7 @@ def carry(db: Database, pipeline: Pipeline, chunk: int = 100) -> list[Refused]:
 
 
 def turns(db: Database, pipeline: Pipeline, station: Station, chunk: int = 100) -> Iterator[list[Refused]]:
-    """Claim, call the station's function and settle until nothing is due; yield what each settlement refused."""
+    """Claim, call the station's function and settle until nothing is due; yield what each settlement call refused."""
     queue = station.queue(db)
     while reservations := queue.reserve_many(chunk):
         settlements = [station.settlement(one.message, pipeline.max_hops, db.encryption) for one in reservations]

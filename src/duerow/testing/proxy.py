@@ -20,13 +20,13 @@ CHUNK: Final = 1 << 16
 
 @dataclass(eq=False)
 class Link:
-    """One connection through the proxy.
+    """A connection through the proxy.
 
     Attributes:
         near: the socket of the client.
         far: the socket of the server.
-        delay: how many seconds each piece of data takes on its way.
-        is_deaf: whether nothing is forwarded any more, although both sides are still connected.
+        delay: how many seconds each piece of data takes.
+        is_deaf: whether nothing is forwarded although both sides are still connected.
     """
 
     near: socket.socket
@@ -46,7 +46,7 @@ class Link:
 
 
 class Proxy:
-    """Forwards what it is sent; subclasses may read it on the way, in `ask`, `answer` and `pass_on`.
+    """Forwards all data; subclasses can read the data in `ask`, `answer` and `pass_on`.
 
     Args:
         host, port: the server's address.
@@ -78,25 +78,25 @@ class Proxy:
         return len(links)
 
     def close(self) -> None:
-        """Accept no more connections, and cut all of them."""
-        shut(self._listening)  # which also wakes the thread that waits for the next one
+        """Stop accepting connections, and cut all of them."""
+        shut(self._listening)  # this also wakes the thread that waits for the next connection
         self.cut()
 
     def ask(self, link: Link) -> None:
-        """Forward what the client sends, until one side is gone."""
+        """Forward what the client sends until one side is gone."""
         self.hand_on(link, link.near, link.far)
 
     def answer(self, link: Link) -> None:
-        """Forward what the server sends, until one side is gone."""
+        """Forward what the server sends until one side is gone."""
         self.hand_on(link, link.far, link.near)
 
     def hand_on(self, link: Link, source: socket.socket, target: socket.socket) -> None:
-        """Forward what comes from one side, until it is gone."""
+        """Forward what one side sends until it is gone."""
         while data := source.recv(CHUNK):
             self.pass_on(link, data, target)
 
     def pass_on(self, link: Link, data: bytes, target: socket.socket) -> None:
-        """Forward one piece of data, as the state of the connection allows."""
+        """Forward a piece of data if the state of the connection allows that."""
         if link.delay:
             time.sleep(link.delay)
         if not link.is_deaf:
@@ -108,7 +108,7 @@ class Proxy:
                 near, _ = self._listening.accept()
                 try:
                     far = socket.create_connection(self._server)
-                except OSError:  # the server is away: the client learns it by being cut
+                except OSError:  # the server is down: the client's connection is cut
                     shut(near)
                     continue
                 link = Link(near, far)
@@ -128,7 +128,7 @@ def _carry(carry: Callable[[Link], None], link: Link) -> None:
 
 
 def shut(side: socket.socket) -> None:
-    """Close a socket, also for a thread that waits for it."""
+    """Close a socket, even if a thread is waiting for it."""
     with suppress(OSError):
         side.shutdown(socket.SHUT_RDWR)
     side.close()

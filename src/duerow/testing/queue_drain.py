@@ -1,11 +1,11 @@
-"""Handle due messages one after another, in the thread or task of the test: the order is always the same.
+"""Handle due messages one after another, in the thread or task of the test, always in the same order.
 
     handled = drain({mail: send, bills: bill})                 # until nothing is due
-    handled = drain({mail: send}, clock=clock)                 # until nothing is left, including what is due later
+    handled = drain({mail: send}, clock=clock)                 # until nothing is left, not even messages due later
     handled = await adrain({mail: send})                       # queues of duerow.aio and coroutine functions
     handled = drain(tasks)                                     # the tasks of an application, and their batches
 
-Turns end as a worker would end them, by the same `decide`.
+Turns end as in a worker, through the same `decide`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from duerow.worker.run import check_count, check_handler, is_async
 Ending = Literal["done", "failed", "dead", "moved", "released", "lost"]
 
 LIMIT: Final = 1_000
-"""The number of turns after which messages are assumed to circulate for ever."""
+"""The number of turns after which messages are assumed to circulate forever."""
 
 _NOW: Final = timedelta(0)
 
@@ -54,7 +54,7 @@ class Handled(msgspec.Struct, frozen=True):
 
     @property
     def ending(self) -> Ending:
-        """How the turn ended: "done", "failed" (it will be tried again), "dead", "moved", "released" or "lost"."""
+        """How the turn ended: "done", "failed" (to be retried), "dead", "moved", "released" or "lost"."""
         if self.lost:
             return "lost"
         return _ENDINGS.get(type(self.settlement), "done")
@@ -76,7 +76,7 @@ def drain(
         handlers: the handler of each queue, as a `Worker` takes it; or a `Tasks`, for all of its queues. Where
             `Tasks.run` is the handler of a queue, the queues that gather the outcomes of batches are handled too.
         clock: the clock of these queues. Whenever nothing is due, it is moved to the next due time, until no message
-            has one; so retries and delays take no time.
+            has one. So retries and delays take no time.
         raising: whether to raise an exception of a handler after its turn has ended, except `Retry` and `Bury`.
         limit: the most turns in all.
 
@@ -116,7 +116,7 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 class _Settle(msgspec.Struct, frozen=True):
-    """Answered with the list of what was refused."""
+    """Answered with the list of refused settlements."""
 
     queue: Any
     reservation: BareReservation
@@ -124,7 +124,7 @@ class _Settle(msgspec.Struct, frozen=True):
 
 
 class _DueIn(msgspec.Struct, frozen=True):
-    """Answered with how long it is until a message of the queue is due; None if there is none."""
+    """Answered with how long until a message of the queue is due; None if there is none."""
 
     queue: Any
 
@@ -143,8 +143,8 @@ def _drain(
             if len(turns) == limit:
                 yield _Settle(queue, reservation, Release())
                 raise AssertionError(
-                    f"after {limit:,} turns message {reservation.message.id} of {queue.name!r} is due still: "
-                    "messages that go round for ever? If not, pass limit=…"
+                    f"after {limit:,} turns message {reservation.message.id} of {queue.name!r} is still due: "
+                    "do messages circulate forever? If not, pass limit=…"
                 )
             turn = yield from _turn(queue, handler, reservation)
             turns.append(turn)
@@ -155,7 +155,7 @@ def _drain(
 
 
 def _turn(queue: Any, handler: Callable[[Message], Any], reservation: BareReservation) -> Plan[Handled]:
-    """Hand over one message and end its turn; what cannot be carried out is a failed attempt, as in a worker."""
+    """Handle one message and end its turn; an outcome that is impossible is a failed attempt, as in a worker."""
     message, now = reservation.message, monotonic()
     outcome = yield _Call(handler, Attempt(reservation, now, now))
     if not isinstance(outcome, BaseException) and (wrong := mistake(outcome)) is not None:
@@ -176,11 +176,11 @@ def _settled(queue: Any, reservation: BareReservation, settlement: Settlement) -
 
 
 def _moved_on(queues: Iterable[Any], clock: MovableClock | None) -> Plan[bool]:
-    """Move the clock to where the next message is due; return whether there is one."""
+    """Move the clock to the time when the next message is due; return whether there is one."""
     if clock is None:
         return False
     due_in = yield from _due_in(queues)
-    if due_in is None or due_in <= _NOW:  # what is due and not handed out does not wait for the clock
+    if due_in is None or due_in <= _NOW:  # if it is due but not handed out, moving the clock does not help
         return False
     clock.advance(due_in)
     still = yield from _due_in(queues)
@@ -190,7 +190,7 @@ def _moved_on(queues: Iterable[Any], clock: MovableClock | None) -> Plan[bool]:
 
 
 def _due_in(queues: Iterable[Any]) -> Plan[timedelta | None]:
-    """Return how long it is until the next message is due; None if there is none."""
+    """Return how long until the next message is due; None if there is none."""
     waits = []
     for queue in queues:
         wait = yield _DueIn(queue)
@@ -221,7 +221,7 @@ def _called(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
     before = CURRENT.set(attempt)
     try:
         return handler(attempt.message)
-    except (Exception, SystemExit) as error:  # whatever a handler raises is a failed attempt
+    except (Exception, SystemExit) as error:  # any exception of a handler is a failed attempt
         return error
     finally:
         CURRENT.reset(before)
@@ -232,7 +232,7 @@ async def _acalled(handler: Callable[[Message], Any], attempt: Attempt) -> Any:
     try:
         returned = handler(attempt.message)
         return await returned if isawaitable(returned) else returned
-    except (Exception, SystemExit) as error:  # whatever a handler raises is a failed attempt
+    except (Exception, SystemExit) as error:  # any exception of a handler is a failed attempt
         return error
     finally:
         CURRENT.reset(before)
@@ -261,6 +261,6 @@ def _checked(handlers: Any, face: type) -> dict[Any, Any]:
 
 
 def _host(handler: object) -> Any:
-    """Return the tasks that a handler runs; None: it runs none."""
+    """Return the tasks that a handler runs; None if it runs none."""
     host = getattr(handler, "__self__", None)
     return host if isinstance(host, Tasks | aio.Tasks) and handler == host.run else None

@@ -1,12 +1,12 @@
-"""The same random steps on a store and on the in-memory reference: answers and contents must be equal.
+"""Takes the same random steps on a store and on the in-memory reference: answers and contents must be equal.
 
-    drive(database, clock)                              # a few short runs, as in the ordinary tests
+    drive(database, clock)                              # a few short runs, as in the normal tests
     drive(database, clock, runs=500, steps=100, seed=7)
 
 Hypothesis chooses pushes in all modes, reservations by several consumers, late and repeated settlements, moves onto
 taken keys, removals, changes, damaged rows, and moves of the clock in both directions; it shrinks a failure to the
-fewest steps. Granted leases must hold: the promises are checked as well, not only that both stores agree. Ids may
-differ, since stores may leave gaps; they are compared by the order in which they were assigned.
+fewest steps. Granted leases must hold: the promises are checked as well as the agreement of both stores. Ids may
+differ, because stores may leave gaps; they are compared by the order in which they were assigned.
 """
 
 from __future__ import annotations
@@ -68,40 +68,40 @@ from duerow.testing.strategies import (
 
 
 class _Both:
-    """The same plan on the store and on the reference."""
+    """Runs the same plan on the store and on the reference."""
 
     def __init__(self, database: Database, clock: MovableClock) -> None:
         self.database = database
         transactions = "on" if database.store.capabilities.transactions else "off"
         self.reference = duerow.connect(f"memory://?transactions={transactions}", clock=clock)
         self.twins: dict[int, int] = {}
-        """The store's id of a message by the reference's."""
+        """The store's id for each id of the reference."""
 
     def run(self, ours: Callable[[Store], Plan[Any]], theirs: Callable[[Store], Plan[Any]]) -> tuple[Any, Any]:
-        """Return the answers of the store and of the reference; a DuplicateKey or another refusal is an answer too."""
+        """Return the answers of the store and of the reference; a refusal, such as DuplicateKey, is an answer too."""
         return (
             _answer(lambda: self.database.run(lambda: ours(self.database.store))),
             _answer(lambda: self.reference.run(lambda: theirs(self.reference.store))),
         )
 
     def twin(self, id: int) -> int:
-        """Return the store's id for one of the reference; an unknown id stays unknown."""
+        """Return the store's id for an id of the reference; an unknown id stays unknown."""
         return self.twins.get(id, 1 << 60)
 
     def receipt(self, receipt: Receipt) -> Receipt:
-        """Return the store's receipt for one of the reference."""
+        """Return the store's receipt for a receipt of the reference."""
         return Receipt(self.twin(receipt.id), receipt.token)
 
     def past(self, past: HistoryRow) -> HistoryRow:
-        """Return the store's turn for one of the reference."""
+        """Return the store's turn for a turn of the reference."""
         return msgspec.structs.replace(past, id=self.twin(past.id))
 
     def record(self, record: Record) -> Record:
-        """Return the store's record for one of the reference."""
+        """Return the store's record for a record of the reference."""
         return msgspec.structs.replace(record, id=self.twin(record.id))
 
     def learn(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
-        """Record new ids, which must grow as those of the reference do."""
+        """Record new ids, which must grow like those of the reference."""
         known = set(self.twins.values())
         for mine, reference in zip(ours, theirs, strict=True):
             if reference not in self.twins:
@@ -125,7 +125,7 @@ def _answer(call: Callable[[], Any]) -> Any:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """The steps that Hypothesis may take; `drive` makes it for a store."""
+    """The steps that Hypothesis may take; `drive` creates it for a store."""
 
     database: Database
     clock: MovableClock
@@ -136,13 +136,13 @@ class StoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.clock.set(START + LONG)
         while self.database.run(lambda: self.database.store.history.prune(1_000)):
-            pass  # what earlier runs kept
+            pass  # what earlier runs left
         self.clock.set(START)
         empty(self.database)
         self.both = _Both(self.database, self.clock)
         self.lent: list[Record] = []
         self.granted: dict[Receipt, datetime] = {}
-        """Until when each lease was granted at last, by the reference's receipts."""
+        """The last granted end of each lease, by the reference's receipts."""
 
     def teardown(self) -> None:
         """Close the reference."""
@@ -188,7 +188,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.lent)
     @rule(turns=st.lists(st.tuples(PLACES, ENDS), min_size=1, max_size=5), keep=KEEPS)
     def settle(self, turns: list[tuple[int, End | Given]], keep: Retention | None) -> None:
-        """End some turns, among them lost, settled and expired ones."""
+        """End some turns, including lost, settled and expired ones."""
         chosen: dict[Receipt, Turn] = {}
         for place, end in turns:
             record = self.lent[place % len(self.lent)]
@@ -212,7 +212,7 @@ class StoreMachine(RuleBasedStateMachine):
         self._learn_followers()
 
     def _learn_followers(self) -> None:
-        """Find the ids of what was pushed by `then`: the newest of both, in order."""
+        """Find the ids of the messages that `then` pushed: the newest in both stores, in order."""
         theirs = sorted(record.id for record in everything(self.both.reference) if record.id not in self.both.twins)
         known = set(self.both.twins.values())
         ours = sorted(record.id for record in everything(self.database) if record.id not in known)
@@ -221,7 +221,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.lent)
     @rule(places=st.lists(PLACES, min_size=1, max_size=4, unique=True), lease=LEASES)
     def extend(self, places: list[int], lease: timedelta) -> None:
-        """Extend some leases, among them lost ones."""
+        """Extend some leases, including lost ones."""
         chosen = list({Receipt(one.id, one.token): None for one in (self.lent[at % len(self.lent)] for at in places)})
         ours, theirs = self.both.run(
             lambda store: store.messages.extend([self.both.receipt(receipt) for receipt in chosen], lease),
@@ -232,7 +232,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(queue=QUEUES, lease=LEASES, late=st.sampled_from(["extend", "settle", None]), keep=KEEPS, taken=st.booleans())
     def overtake(self, queue: str, lease: timedelta, late: str | None, keep: Retention | None, taken: bool) -> None:
-        """Requeue the first of a group while the second is leased past its end: chosen on purpose, since it is rare."""
+        """Requeue the first of a group while the second's lease has ended: chosen on purpose, because it is rare."""
         pushed = [Entry(queue, None, "json", payload, None, None, None, "o", FIRST) for payload in ("1", "2")]
         self.push(pushed, "ignore", False)
         self._reserve_one(queue, lease, keep)
@@ -296,7 +296,7 @@ class StoreMachine(RuleBasedStateMachine):
         more=st.tuples(*[st.booleans()] * 2),
     )
     def change(self, queue: str, places: list[int], change: dict[str, Any], more: tuple[bool, bool]) -> None:
-        """Change messages as they are now, leased ones included or not, or as a dry run."""
+        """Change messages in their current state, with or without leased ones, or as a dry run."""
         kept = everything(self.both.reference)
         records = {record.id: record for record in (kept[place % len(kept)] for place in places if kept)}
         self._change(queue, [records[id] for id in sorted(records)], change, *more)
@@ -359,7 +359,7 @@ class StoreMachine(RuleBasedStateMachine):
     def damage(self, queue: str, limit: int, place: int) -> None:
         """Damage the first message in line; claims skip it, and an operator removes it.
 
-        The reference has no such message: all others are claimed, found and counted as if it did not exist.
+        The reference does not have this message: all others must be claimed, found and counted as if it did not exist.
         """
         ways = [*UNREADABLE, *self.harms, *self.harms_out_of_line]
         way = ways[place % len(ways)]
@@ -374,12 +374,12 @@ class StoreMachine(RuleBasedStateMachine):
         assert {one.id for one in ours.find(limit=1_000)} == known | {pushed.id}, way
         assert ours.count() == len(known) + 1, way
         assert ours.why(pushed.id), way
-        for _ in range(2):  # a second claim looks at lines and groups anew
+        for _ in range(2):  # a second claim looks at priorities and groups again
             lent, wanted = ours.reserve_many(limit), theirs.reserve_many(limit)
             turns = [(self.both.twin(one.message.id), one.attempt) for one in wanted]
             assert [(one.message.id, one.attempt) for one in lent] == turns, way
             assert (ours.release_many(lent), theirs.release_many(wanted)) == ([], []), way
-        # A priority that nobody pushed is seen when nothing else is due, or within half a second.
+        # A priority that nobody pushed is noticed when nothing else is due, or within half a second.
         hidden = "priority" in way and len(wanted) > 0
         if limit > 1 and way not in self.harms_out_of_line and not hidden:
             buried = ours.get(pushed.id)
@@ -389,7 +389,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
-        """Delete what was kept long enough."""
+        """Delete what has expired."""
         self.both.run(lambda store: store.history.prune(100), lambda store: store.history.prune(100))
 
     @rule(step=STEPS_OF_TIME)
@@ -399,7 +399,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def granted_leases_hold(self) -> None:
-        """Until its granted end, a lease holds, and no other message of its group is leased."""
+        """Until its granted end, each lease holds, and no other message of its group is leased."""
         now = self.clock.now()
         records = everything(self.both.reference)
         tokens = {record.id: record for record in records}
@@ -411,11 +411,11 @@ class StoreMachine(RuleBasedStateMachine):
                 assert record.leased_until == until, f"the lease of {record} was granted until {until}"
                 if record.group is not None:
                     lent = [one.id for one in records if one.leased_by is not None and _group(one) == _group(record)]
-                    assert lent == [record.id], f"of the group of {record} these are lent: {lent}"
+                    assert lent == [record.id], f"several messages of the group of {record} are leased: {lent}"
 
     @invariant()
     def both_hold_the_same(self) -> None:
-        """After every step: the same messages, field by field, the same counts, the same next due time."""
+        """After every step, both have the same messages, field by field, and the same counts and next due times."""
         assert everything(self.database) == [self.both.record(record) for record in everything(self.both.reference)]
         for name in NAMES:
             query = HistoryQuery(name, limit=1_000)
@@ -433,7 +433,7 @@ class StoreMachine(RuleBasedStateMachine):
                 lambda store: store.messages.next_due([name], seconds(0)),  # noqa: B023 - run at once
                 lambda store: store.messages.next_due([name], seconds(0)),  # noqa: B023 - run at once
             )
-            # A store may not have noticed yet that a message has to wait for others of its group.
+            # A store may not yet have noticed that a message has to wait for others of its group.
             early = any(one.group is not None for one in everything(self.both.reference))
             early = early and ours is not None and (theirs is None or ours < theirs)
             assert ours == theirs or early, f"the next due time of {name} is in {ours}, not in {theirs}"
@@ -451,13 +451,13 @@ def drive(
     """Compare the stores; raise AssertionError with the fewest steps after which they differ.
 
     Args:
-        database: the store, empty, opened with the clock.
+        database: the empty database, opened with the clock.
         clock: the clock of the database, which the machine moves.
-        runs: how many runs.
-        steps: the most steps of one run.
+        runs: the number of runs.
+        steps: the most steps of a run.
         seed: makes the choices repeatable; None: Hypothesis chooses.
         harms: ways to damage the stored row of a message, by name, as in the suite's fixture.
-        harms_out_of_line: likewise, but ways after which no claim finds the row.
+        harms_out_of_line: further ways, after which no claim finds the row.
     """
     given = {"harms": harms or {}, "harms_out_of_line": harms_out_of_line or {}}
     machine = type("StoreMachine", (StoreMachine,), {"database": database, "clock": clock, **given})

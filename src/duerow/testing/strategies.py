@@ -24,7 +24,7 @@ NAMES: Final = ("mail", "billing")
 """Two queues are enough for moves to collide."""
 
 LONG: Final = timedelta(days=3_650)
-"""Longer than anything is kept, and than any run lasts."""
+"""Longer than anything is kept, and longer than any run."""
 
 FIRST: Final = -100
 """A priority before all others."""
@@ -82,7 +82,7 @@ PLACES = st.integers(0, 30)
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A release whose due time is that of the reservation, filled in when the reservation is chosen."""
+    """A release with the reservation's own due time, which is filled in when the reservation is chosen."""
 
 
 ENDS: st.SearchStrategy[End | Given] = st.one_of(

@@ -1,12 +1,12 @@
-"""A record of what a database did: `trace_check` checks it against the rules of the protocol.
+"""A record of what a database did, which `trace_check` checks against the rules of the protocol.
 
     trace = Trace()
-    record(database, trace)                        # before queues are made from it
+    record(database, trace)                        # before it creates any queues
     ...
     assert check(trace.events) == []
 
 The library itself has no code for this: the store and the connections of the database are wrapped. Several handles, and
-several processes on one machine, can be recorded: their events have times from one clock that never goes back.
+several processes on one machine, can be recorded: the times of their events come from one clock that never goes back.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ What = Literal["pushed", "handed", "popped", "extended", "settled"]
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """One thing that happened to a message.
+    """An event in the life of a message.
 
     Attributes:
         what: `pushed` (created), `handed` (reserved), `popped`, `extended`, or `settled` (with effect).
         id, token: the message's id, and its token at that time, as in a receipt.
         began, ended: the times between which it happened, in nanoseconds on the machine's clock.
-        sure: whether the caller knows that its transaction was committed; otherwise it may not have happened.
-        queue, group, key: of the message, if it was pushed, handed out or popped.
-        at: when it was handed out, by the database's clock.
-        until: the end of the lease, if it was handed out or extended.
+        sure: whether the caller knows that its transaction was committed; if not, it may not have happened.
+        queue, group, key: those of the message, if it was pushed, handed out or popped.
+        at: when it was handed out, according to the database's clock.
+        until: the end of the lease, if the message was handed out or the lease extended.
         how: how the turn ended, if it was settled: the name of a class in `duerow.store.writes`.
     """
 
@@ -69,7 +69,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace:
-    """Events, in memory or in a file.
+    """Recorded events, in memory or in a file.
 
     Args:
         file: a file to which each event is written at once as a line of JSON, so that the events of a killed process
@@ -84,7 +84,7 @@ class Trace:
         self._file = None if file is None else file.open("ab", buffering=0)
 
     def add(self, events: Iterable[Event], sure: bool) -> None:
-        """Add events whose transaction is over."""
+        """Add the events of a transaction that is over."""
         now = time.monotonic_ns()
         over = [msgspec.structs.replace(event, ended=now, sure=sure) for event in events]
         if self._file is None:
@@ -94,7 +94,7 @@ class Trace:
 
 
 def read(files: Iterable[Path]) -> list[Event]:
-    """Return the events in files, without lines that a killed process did not finish."""
+    """Return the events in files, ignoring lines that a killed process did not finish."""
     events = []
     for file in files:
         for line in file.read_bytes().splitlines():
@@ -104,14 +104,14 @@ def read(files: Iterable[Path]) -> list[Event]:
 
 
 def record(database: Database | aio.Database, trace: Trace) -> None:
-    """Record what a database does from now on, for queues that are made from it after this."""
+    """Record what a database does from now on, for queues that it creates after this."""
     awaited = isinstance(database, aio.Database)
     database.store = _RecordedStore(database.store, trace)
     database.connections = (_RecordedAsyncConnections if awaited else _RecordedConnections)(database.connections, trace)
 
 
 _PENDING: Final[ContextVar[list[Event] | None]] = ContextVar("duerow_pending_events", default=None)
-"""The events of the transaction that is open in this thread or task; None: it is the caller's, if there is one."""
+"""The events of the open transaction of this thread or task; None: any open transaction is the caller's."""
 
 
 class _RecordedStore:
@@ -125,7 +125,7 @@ class _RecordedStore:
 class _RecordedMessages:
     """The part of a store that is recorded."""
 
-    push_chunks = None  # a large push is recorded as a whole
+    push_chunks = None  # a large push is recorded in one piece
 
     def __init__(self, part: Any, trace: Trace) -> None:
         self._part, self._trace = part, trace
@@ -135,7 +135,7 @@ class _RecordedMessages:
 
     def push(self, entries: Sequence[Entry], *args: Any, **named: Any) -> Plan[list[Pushed]]:
         def events(pushed: list[Pushed], began: int) -> Iterator[Event]:
-            for entry, one in zip(entries, pushed, strict=False):  # there are none if it was noted as done before
+            for entry, one in zip(entries, pushed, strict=False):  # none if its name was already recorded
                 if one.outcome == "created":
                     yield Event("pushed", one.id, 0, began, queue=entry.queue, group=entry.group, key=entry.key)
 
@@ -183,7 +183,7 @@ def _handed(what: What, one: Record, began: int) -> Event:
     return Event(
         what,
         one.id,
-        one.token + (what == "popped"),  # the row is gone as it was; a reservation would have raised its token
+        one.token + (what == "popped"),  # the row went unchanged; a reservation would have raised its token
         began,
         queue=one.queue,
         group=one.group,
@@ -216,7 +216,7 @@ class _RecordedAsyncConnections(_RecordedConnections):
 
 @contextmanager
 def _transaction(trace: Trace) -> Iterator[None]:
-    """Gather the events of a transaction, and add them when it is over."""
+    """Collect the events of a transaction, and add them when it is over."""
     before, pending = _PENDING.get(), list[Event]()
     _PENDING.set(pending)
     sure = False

@@ -1,8 +1,8 @@
-"""The rules of the protocol, as the models in `model/` have them, checked on a recorded trace.
+"""The rules of the protocol, as stated by the models in `model/`, checked on a recorded trace.
 
-Rules look at one message and its tokens, so they do not depend on the order of events in several processes. If two
-messages are compared, only certain facts count: a message was held from after it was handed out until before it was
-settled. Events that may not have happened break no rule.
+A rule looks at one message and its tokens, so it does not depend on the order of events in several processes. Where two
+messages are compared, only certain facts count: a message was held from the end of its hand-out to the beginning of its
+settlement. Events that may not have happened break no rule.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any, Final
 from duerow.testing.trace import Event
 
 OUT: Final = frozenset(("handed", "popped"))
-"""Events that give a message to somebody."""
+"""Events that give a message to a consumer."""
 
 LEAVING: Final = frozenset(("Committed",))
-"""Ends after which a message is no longer there. A part of a set, or one that is moved, may be."""
+"""Ends after which a message no longer exists. A part of a set, or a moved message, may still exist."""
 
 STAYING: Final = frozenset(("RolledBack", "Released"))
 """Ends after which a message stays in its queue, with its key."""
 
 LARGEST: Final = 1 << 62
-"""Tokens from here on only a damaged row has; databases may be unable to raise them."""
+"""Only damaged rows have tokens from here on; databases may be unable to raise them."""
 
 AFTER_AN_END: Final = 2
-"""By how much the token of the next hand-out is larger if one write has ended the turn: by one if nothing has."""
+"""By how much the token of the next hand-out is larger if a write has ended the turn; if none has, by one."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Violation:
     """A rule that was broken.
 
     Attributes:
-        rule: what should hold.
-        events: what happened instead.
+        rule: the rule that should hold.
+        events: the events that break it.
     """
 
     rule: str
@@ -50,13 +50,13 @@ class Violation:
 
 @dataclass(frozen=True)
 class Span:
-    """A time for which something is certain of a message: after one event was done, and before another one began."""
+    """A time in which something is certain about a message: from the end of one event to the beginning of another."""
 
     first: Event
     last: Event
 
     def surrounds(self, event: Event) -> bool:
-        """Whether the event of another message was certainly done within."""
+        """Whether another message's event certainly happened within this time."""
         return self.first.id != event.id and self.first.ended < event.began and event.ended < self.last.began
 
 
@@ -70,7 +70,7 @@ class Chains:
     """The events of a trace by message and token.
 
     Args:
-        events: those that certainly happened, in any order.
+        events: the events that certainly happened, in any order.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -82,7 +82,7 @@ class Chains:
 
     @cached_property
     def of_message(self) -> dict[int, list[Event]]:
-        """All events of each message in the order of their tokens, without the extensions."""
+        """All events of each message except extensions, in the order of their tokens."""
         found: dict[int, list[Event]] = defaultdict(list)
         for event in self.events:
             if event.what != "extended":
@@ -94,23 +94,23 @@ class Chains:
         return self._of_turn.get((id, token), {}).get(kind, [])
 
     def end(self, handed: Event, before: Event) -> Event:
-        """Return the event that says when a lease ends: the last extension that was done before another event."""
+        """Return the event that determines when a lease ends: the last extension that finished before another event."""
         extended = self.of(handed.id, handed.token, "extended")
         return [handed, *(event for event in extended if event.ended < before.began)][-1]
 
     def is_within_lease(self, event: Event, handed: Event) -> bool:
-        """Whether something was handed out before the lease of another hand-out ended, by the database's clock."""
+        """Whether a message was handed out before the lease of another hand-out ended, by the database's clock."""
         until = self.end(handed, event).until
         return until is not None and event.at is not None and event.at < until
 
     def repeated(self, kind: str) -> Iterator[tuple[Event, ...]]:
-        """Yield the events of this kind of each turn that has several."""
+        """Yield the events of this kind for each turn that has several."""
         for of_kind in self._of_turn.values():
             if len(of_kind.get(kind, ())) > 1:
                 yield tuple(of_kind[kind])
 
     def each(self, *kinds: str) -> Iterator[tuple[Event, ...]]:
-        """Yield the first events of these kinds of each turn that has all of them."""
+        """Yield the first events of these kinds for each turn that has all of them."""
         for of_kind in self._of_turn.values():
             if all(kind in of_kind for kind in kinds):
                 yield tuple(of_kind[kind][0] for kind in kinds)
@@ -122,12 +122,12 @@ def handed_out_twice(chains: Chains) -> Iterator[tuple[Event, ...]]:
 
 
 def settled_twice(chains: Chains) -> Iterator[tuple[Event, ...]]:
-    """Yield settlements of one turn."""
+    """Yield settlements of the same turn."""
     return chains.repeated("settled")
 
 
 def too_early(chains: Chains) -> Iterator[tuple[Event, ...]]:
-    """Yield hand-outs during a lease that nothing has ended."""
+    """Yield hand-outs during a lease whose turn had not ended."""
     for (handed,) in chains.each("out"):
         for after in chains.of(handed.id, handed.token + 1, "out"):
             if chains.is_within_lease(after, handed):
@@ -135,7 +135,7 @@ def too_early(chains: Chains) -> Iterator[tuple[Event, ...]]:
 
 
 def settled_too_late(chains: Chains) -> Iterator[tuple[Event, ...]]:
-    """Yield settlements, and extensions after it, of turns that somebody else has taken over."""
+    """Yield settlements and extensions of turns that another consumer had already taken over."""
     for (handed,) in chains.each("out"):
         yield from ((handed, settled) for settled in chains.of(handed.id, handed.token - 1, "settled"))
         for extended in chains.of(handed.id, handed.token - 1, "extended"):
@@ -161,7 +161,7 @@ def back_in_time(chains: Chains) -> Iterator[tuple[Event, ...]]:
 
 
 def held_together(chains: Chains) -> Iterator[tuple[Event, ...]]:
-    """Yield hand-outs of a group while another message of it was held, and its lease had not ended."""
+    """Yield hand-outs of a group while another message of the group was held and its lease had not ended."""
     spans: dict[Any, list[Span]] = defaultdict(list)
     points: dict[Any, list[Event]] = defaultdict(list)
     for handed, settled in chains.each("out", "settled"):
@@ -176,7 +176,7 @@ def held_together(chains: Chains) -> Iterator[tuple[Event, ...]]:
 
 
 def key_held_twice(chains: Chains) -> Iterator[tuple[Event, ...]]:
-    """Yield signs of life of a message while another one certainly held its key."""
+    """Yield signs of life of a message while another message certainly held its key."""
     spans: dict[Any, list[Span]] = defaultdict(list)
     points: dict[Any, list[Event]] = defaultdict(list)
     for events in chains.of_message.values():
@@ -193,7 +193,7 @@ def key_held_twice(chains: Chains) -> Iterator[tuple[Event, ...]]:
 
 
 def _has_stayed(first: Event, then: Event) -> bool:
-    """Whether nothing happened to a message between two events that it has in the order of its tokens."""
+    """Whether nothing happened to a message between two of its events, in the order of tokens."""
     if then.what == "settled":
         return first.what == "handed" and first.token == then.token
     if first.what == "settled":
@@ -212,8 +212,8 @@ def surrounded(spans: Sequence[Span], events: Sequence[Event]) -> Iterator[tuple
         yield from ((span, event) for span in begun if span.surrounds(event))
 
 
-BY_THE_CLOCK: Final = "a message is handed out when its lease has ended, or something has ended its turn"
-"""The rule that holds only if all processes go by one clock."""
+BY_THE_CLOCK: Final = "a message is handed out only after its lease, or its turn, has ended"
+"""The rule that holds only if all processes use the same clock."""
 
 RULES: Final[dict[str, Callable[[Chains], Iterator[tuple[Event, ...]]]]] = {
     "a turn is handed out once": handed_out_twice,
@@ -222,7 +222,7 @@ RULES: Final[dict[str, Callable[[Chains], Iterator[tuple[Event, ...]]]]] = {
     "a turn that was taken over is neither settled nor extended": settled_too_late,
     "a message that has left is not handed out": back_again,
     "tokens grow": back_in_time,
-    "of a group one message is out at a time": held_together,
+    "only one message of a group is out at a time": held_together,
     "a key has one live message": key_held_twice,
 }
-"""The rules, each with what finds the events that break it."""
+"""The rules, each with the function that finds the events that break it."""

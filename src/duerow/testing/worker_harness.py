@@ -1,7 +1,7 @@
-"""Both kinds of workers under one set of tests: handlers are written once, as coroutines that wait for gates.
+"""One set of tests for both kinds of workers: handlers are written once, as coroutines that wait for gates.
 
 The async worker awaits such a handler. The blocking worker runs it to its end in the handler's thread, where a gate
-blocks. A test reads what it checks through a blocking handle of its own.
+blocks. A test checks results through a separate blocking handle.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from duerow.aio.worker import Worker as AsyncWorker
 from duerow.sync.worker import Worker
 
 PATIENCE = 300.0
-"""Seconds after which a waiting test gives up; no test relies on this time."""
+"""Seconds after which a waiting test gives up; no test depends on this time."""
 
 Handler = Callable[..., Coroutine[Any, Any, Any]]
-"""Handles a message or a whole batch; a transactional one gets a connection as well."""
+"""Handles a message or a whole batch; a transactional handler gets a connection as well."""
 
 
 class Gate:
-    """What handlers wait for until a test opens it, or the other way round."""
+    """An event for which handlers wait until a test sets it, or the other way round."""
 
     def __init__(self) -> None:
         self._opened = threading.Event()
@@ -42,12 +42,12 @@ class Gate:
         return self._opened.wait(seconds)
 
     def block(self) -> None:
-        """Wait in this thread, even if it is that of an event loop."""
+        """Block this thread, even if it is an event loop's."""
         if not self._opened.wait(PATIENCE):
             raise AssertionError("nobody opened the gate")
 
     async def passed(self) -> None:
-        """Wait: in a thread by blocking it, in an event loop without."""
+        """Wait: in a thread by blocking it, in an event loop without blocking it."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -58,36 +58,36 @@ class Gate:
 
 
 def eventually(holds: Callable[[], Any]) -> Any:
-    """Call a function until it returns something true; return that."""
+    """Call a function until it returns a true value; return that value."""
     deadline = time.monotonic() + PATIENCE
     while not (found := holds()):
-        assert time.monotonic() < deadline, "it never came to hold"
+        assert time.monotonic() < deadline, "the condition never became true"
         time.sleep(0.002)
     return found
 
 
 class Running(Protocol):
-    """A worker that runs in a thread of its own."""
+    """A worker that runs in a separate thread."""
 
     def stop(self) -> None:
-        """Ask it to stop."""
+        """Ask the worker to stop."""
         ...
 
     def join(self) -> None:
-        """Wait until it ends; raise its exception."""
+        """Wait until the worker ends; raise its exception."""
         ...
 
 
 @dataclass
 class Workshop:
-    """A queue, and workers of one kind that work on it.
+    """A queue, and workers of one kind for it.
 
     Attributes:
-        kind: "async" for workers with tasks; all others have threads.
+        kind: "async" for workers with asyncio tasks; all others use threads.
         url, settings: the arguments of `connect`, for the worker and for the test.
         db, queue: the test's own blocking handle.
         worker: the worker that ran last in this thread.
-        workers_url: another URL for the worker's `connect`, to tell its connections apart.
+        workers_url: a different URL for the worker's `connect`, to tell its connections apart.
         prepare: called with the worker's database before it starts, so that a test can break it.
     """
 
@@ -105,7 +105,7 @@ class Workshop:
 
     @property
     def is_async(self) -> bool:
-        """Whether its workers are async."""
+        """Whether the workers are async."""
         return self.kind == "async"
 
     def work(
@@ -120,9 +120,9 @@ class Workshop:
 
         Args:
             handler: the handler of all messages, or one for each queue by name.
-            until: as `Worker.run`.
+            until: as for `Worker.run`.
             queue: arguments for the handles of the worker's queues.
-            terms: arguments for the worker, and `names`: the queues that it works on, by default only "mail".
+            terms: arguments for the worker, and `names`: its queues, by default only "mail".
         """
         made = self._make(handler, queue or {}, terms)
         try:
@@ -138,14 +138,14 @@ class Workshop:
         queue: dict[str, Any] | None = None,
         **terms: Any,
     ) -> Running:
-        """Run a worker in a thread of its own; otherwise like `work`."""
+        """Run a worker in a separate thread; otherwise like `work`."""
         made = self._make(handler, queue or {}, terms)
         made.begin(until)
         self._started.append(made)
         return made
 
     def close(self) -> None:
-        """Stop the workers that still run."""
+        """Stop the workers that are still running."""
         for running in self._started:
             running.stop()
             running.stop()
@@ -170,12 +170,12 @@ class _InThread:
         self.thread: threading.Thread | None = None
 
     def sources(self, db: Any) -> Any:
-        """The worker's own handle of the queue, or of several if the test named them."""
+        """Return the worker's own handle of the queue, or of several queues if the test named them."""
         self.queues = {name: db.queue(name, **self.queue) for name in self.names or ["mail"]}
         return [*self.queues.values()] if self.names else self.queues["mail"]
 
     def each(self, made: Callable[[Handler], Any]) -> Any:
-        """The handler as the worker takes it, or one for each queue."""
+        """Return the handler in the form that the worker takes, or one handler for each queue."""
         if isinstance(self.handler, dict):
             return {self.queues[name]: made(handler) for name, handler in self.handler.items()}
         return made(self.handler)
@@ -231,7 +231,7 @@ class _Async(_InThread):
 
 
 def blocking(handler: Handler) -> Callable[..., Any]:
-    """Return a plain function that runs the coroutine function to its end."""
+    """Return a plain function that runs a coroutine function to its end."""
 
     def call(*subject: Any) -> Any:
         running: Awaitable[Any] = handler(*subject)
@@ -239,13 +239,13 @@ def blocking(handler: Handler) -> Callable[..., Any]:
             running.send(None)  # type: ignore[attr-defined]
         except StopIteration as ended:
             return ended.value
-        raise AssertionError("a handler of these tests waits for gates alone")
+        raise AssertionError("handlers in these tests may wait only for gates")
 
     return call
 
 
 def where(message: Message) -> Move:
-    """Handle a message in any process, and push the number of that process."""
+    """Handle a message in any process, and push the id of that process."""
     child = multiprocessing.parent_process() is not None
     return Move("done", {"n": message.payload, "pid": os.getpid(), "child": child, "asks": current() is None})
 

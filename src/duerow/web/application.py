@@ -69,8 +69,8 @@ def application(
     Args:
         database: an awaited database, a URL, or an async function that returns a database. A database that the
             application opens itself is opened by the first request, and closed at shutdown if the server runs lifespan
-            events. Several databases by their names: each is served under its name, such as `/shop/`, its API
-            under `/shop/api/v1/`; people log in once for all of them.
+            events. You can also pass several databases by name: each is served under its name, such as `/shop/`, with
+            its API under `/shop/api/v1/`, and people log in once for all of them.
         users: accounts with passwords and tokens, or the path of a file that `duerow dashboard user` writes.
         proxy: a proxy that logs users in and passes their names in a header.
         authenticate: a function that returns the Viewer who made a request, or None, for mounting this application in
@@ -78,13 +78,13 @@ def application(
         read_only: whether changes are refused for everybody.
         redact: a function of (queue name, payload) that returns what people may see of the payload.
         searchable: with `redact`, the payload fields that conditions may use, by patterns of queue names; default:
-            none, since a search for a value shows whether it exists.
-        queues: queues in your own tables that it shows as well, each a `duerow.aio.EntityQueue(…)`.
-        secret: signs sessions; pass the same one to all processes. Default: the one in the file of accounts, or else a
-            new one at each start.
+            none, because a search for a value shows whether it exists.
+        queues: queues in your own tables to show as well, each a `duerow.aio.EntityQueue(…)`.
+        secret: signs sessions; pass the same one to all processes. Default: the one in the accounts file, or else a new
+            one at each start.
         session: how long a session lasts after the login.
         audit: how long audit entries are kept.
-        hosts: the host names that it answers to; default: all, but only those of this machine if nobody has to log in.
+        hosts: the host names that it answers to; default: all, or only those of this machine if nobody has to log in.
         root_path: the path that a proxy removes from requests before it passes them on.
         max_body_bytes: the largest body of a request, in bytes.
         rate: how many requests an account may send, such as "6000/minute".
@@ -125,7 +125,7 @@ class Application:
         self._own: Database | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request, or the beginning and the end of the server."""
+        """Handle a request, or the startup and shutdown of the server."""
         if scope["type"] == "lifespan":
             await _live(self.open, self.close, receive, send)
             return
@@ -133,7 +133,7 @@ class Application:
         await app(scope, receive, send)
 
     async def open(self) -> Web:
-        """Open the database now, instead of with the first request."""
+        """Open the database now, not at the first request."""
         await self._opened()
         return self.web
 
@@ -176,7 +176,9 @@ class SeveralApplications:
 
     def __init__(self, databases: Mapping[str, Target], options: WebOptions) -> None:
         if options.queues:
-            raise ConfigurationError("queues= of your own tables go with one database; serve them on their own")
+            raise ConfigurationError(
+                "queues= works with one database only; serve your own tables in a separate application"
+            )
         for name in databases:
             if not _NAME.fullmatch(str(name)):
                 raise ConfigurationError(
@@ -198,7 +200,7 @@ class SeveralApplications:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on to the application of its database; the first path leads to the first of them."""
+        """Pass a request on to the application of its database; the root path redirects to the first database."""
         if scope["type"] == "lifespan":
             await _live(self.open, self.close, receive, send)
             return
@@ -228,7 +230,7 @@ class SeveralApplications:
 async def _live(
     opening: Callable[[], Awaitable[object]], closing: Callable[[], Awaitable[None]], receive: Receive, send: Send
 ) -> None:
-    """Follow a server from its beginning to its end."""
+    """Follow a server from startup to shutdown."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -277,6 +279,6 @@ def watched(web: Web) -> list[BaseRoute]:
 
 
 async def _answer(problem: ErrorPage, page: ErrorPage | None, request: Request, error: Exception) -> Response:
-    """Answer an error as a problem to programs, as a page to people."""
+    """Answer an error: programs get a problem, people get a page."""
     is_page = page is not None and not path_of(request.scope).startswith(API)
     return await (page if page is not None and is_page else problem)(request, error)

@@ -1,4 +1,4 @@
-"""The audit of a database, written and read by awaited calls."""
+"""The audit of a database, written and read asynchronously."""
 
 from __future__ import annotations
 

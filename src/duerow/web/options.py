@@ -28,11 +28,11 @@ Redact = Callable[[str, Any], Any]
 """(queue name, payload) -> what people may see of the payload."""
 
 Authenticate = Callable[[Request], Viewer | Awaitable[Viewer | None] | None]
-"""Returns the viewer that the host application recognises; None: the request is refused."""
+"""Returns the viewer that the host application recognizes; None: the request is refused."""
 
 
 class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `application`; see there.
+    """The options of `application`, which describes them.
 
     With several databases, `called` is the name of this one, and `databases` holds the names of all.
     """
@@ -74,13 +74,13 @@ def checked(
     """Return the checked options; raise ConfigurationError if one is invalid."""
     accounts = AccountsFile(users) if isinstance(users, str | os.PathLike) else users
     if accounts is not None and not isinstance(accounts, Accounts):
-        raise ConfigurationError(f"users= takes Accounts or the path of a file of them, not {shown(users)}")
+        raise ConfigurationError(f"users= takes Accounts or the path of an accounts file, not {shown(users)}")
     if secret is not None and len(secret) < SHORTEST_SECRET:
         raise ConfigurationError(f"secret= takes at least {SHORTEST_SECRET} random characters")
     if isinstance(hosts, str):
         raise ConfigurationError("hosts= takes a list of names, such as ['queues.example.org']")
     if root_path and (not root_path.startswith("/") or root_path.endswith("/")):
-        raise ConfigurationError(f"root_path= begins with a / and does not end with one, not {shown(root_path)}")
+        raise ConfigurationError(f"root_path= is {shown(root_path)}, but it must begin with a / and not end with one")
     for name in ("session", "audit"):
         check_span(name, others[name], timedelta(seconds=1))
     return WebOptions(

@@ -70,11 +70,11 @@ class Web:
         self._beside: set[asyncio.Task[None]] = set()
 
     async def queue(self, name: str, *, create: bool = False) -> Queue[Any]:
-        """Return a queue by name, with its stored definition; or one of the application's own tables.
+        """Return a queue by name, with its stored definition, or the queue of one of the application's own tables.
 
         Args:
             name: its name.
-            create: whether the queue may be unknown to the database so far.
+            create: whether the queue may still be unknown to the database.
 
         Raises:
             UnknownName: the database knows no such queue.
@@ -94,13 +94,13 @@ class Web:
         return queue_
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside answering requests, until the application is closed."""
+        """Run a coroutine in the background until the application is closed."""
         task = asyncio.ensure_future(work)
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
     async def close(self) -> None:
-        """End what is done beside requests."""
+        """End everything that runs in the background."""
         tasks = list(self._beside)
         for task in tasks:
             task.cancel()
@@ -120,15 +120,15 @@ class Web:
         try:
             return self.options.redact(queue, payload)
         except Exception:
-            LOG.exception("redact() failed on a payload of queue %s, so nothing of it is shown", queue)
+            LOG.exception("redact() failed on a payload of queue %s, so the payload is hidden", queue)
             return HIDDEN
 
     def redacted_error(self, error: Failure | None) -> Failure | None:
-        """Return what people may see of an error: its text and its traceback may quote a payload."""
+        """Return what people may see of an error, whose text and traceback may quote a payload."""
         return error if not self.redacts else outline(error)
 
     def redacted_headers(self, headers: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
-        """Return what people may see of headers: one header of a dead letter quotes its error."""
+        """Return what people may see of headers; two headers of a dead letter may quote its error."""
         if not self.redacts:
             return headers
         return {name: HIDDEN if name in _QUOTING else value for name, value in headers.items()}
@@ -147,7 +147,7 @@ class Web:
         return msgspec.structs.replace(seen, payload=payload, headers=headers, **error)
 
     def shown_reasons(self, reasons: Sequence[Reason]) -> list[Reason]:
-        """Return what people may see of reasons from `why`: that of a dead message quotes its error."""
+        """Return what people may see of reasons from `why`; the reason of a dead message quotes its error."""
         hidden = self.redacts
         return [
             msgspec.structs.replace(one, text=one.text.partition(":")[0]) if hidden and one.code == "dead" else one
@@ -157,12 +157,12 @@ class Web:
     # What they do.
 
     async def record(self, viewer: Viewer, action: str, queue: str | None = None, **details: Any) -> None:
-        """Record what somebody is about to do: before it is done, so that nothing is done without a record."""
+        """Record what somebody is about to do; called first, so that nothing is done without a record."""
         await self.audit.record(
             by=viewer.name, means=viewer.means, address=viewer.address, action=action, queue=queue, details=details
         )
 
-    # Where it is.
+    # Addresses.
 
     def url(self, path: str) -> str:
         """Return the path of a page, including the path where the application is mounted."""
@@ -170,7 +170,7 @@ class Web:
 
     @property
     def home(self) -> str:
-        """The path under which all databases of the application are; its own if it has one."""
+        """The path under which all databases of the application are served; its own path if it has only one."""
         return self.url("/").removesuffix(f"{self.options.called}/" if self.options.called else "")
 
     def form_token(self, request: Request) -> str:
@@ -185,7 +185,7 @@ class Web:
 
 
 def sessions_of(options: WebOptions) -> Sessions:
-    """Return what signs the sessions of an application, by its secret or that of its accounts."""
+    """Return the object that signs an application's sessions, with its own secret or that of its accounts."""
     kept = None if options.accounts is None else options.accounts.secret
     return Sessions(options.secret or kept or secrets.token_urlsafe(32), options.session)
 

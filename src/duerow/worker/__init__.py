@@ -1,1 +1,1 @@
-"""What every worker does, threads or tasks, Spark or not: claim ahead, keep leases, settle in batches, stop in time."""
+"""What all workers do, with threads, tasks or Spark: claim ahead, keep leases, settle in batches and stop in time."""

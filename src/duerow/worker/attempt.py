@@ -1,4 +1,4 @@
-"""What a handler can ask about its current attempt: is the message still its own?"""
+"""A handler's current attempt: whether the message is still its own, and the progress that it reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Told = Callable[[Exception], None]
 
 _LOG: Final = logging.getLogger("duerow.worker")
 
-# Telling is rare and quick, so one lock serves all attempts, of which there are millions.
+# Ending an attempt early is rare and quick, so one lock serves all attempts, of which there are millions.
 _telling = threading.Lock()
 
 
@@ -31,16 +31,15 @@ def _begin_anew() -> None:
     _telling = threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):  # otherwise a child could wait for ever for a thread that only its parent has
+if hasattr(os, "register_at_fork"):  # otherwise a child could wait forever for a thread that only its parent has
     os.register_at_fork(after_in_child=_begin_anew)
 
 
 class Attempt(msgspec.Struct, gc=False, eq=False):
     """One message in the hands of a worker, from its claim until it is settled.
 
-    Kept out of Python's garbage collection, which would otherwise scan every attempt of a batch repeatedly. Therefore
-    it must not be part of a cycle: its error is never raised itself, only copies of it are, and the callbacks are
-    dropped at the end.
+    Kept out of Python's garbage collection, which would otherwise scan every attempt of a batch repeatedly. So it must
+    not be part of a cycle: its error is never raised, only copies of it, and the callbacks are dropped at the end.
 
     Attributes:
         reservation: the right to work on the message.
@@ -53,7 +52,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
             message is the handler's own. After an error, whatever the handler returns changes nothing.
         seconds: how long its handler took; None: it has not begun, or has not ended.
         said: the progress that its handler last reported; None: none.
-        unwritten: whether that progress has still to be written.
+        unwritten: whether that progress still has to be written.
         log: the handler's log, if the history keeps it; see `keep_attempt_logs`.
     """
 
@@ -137,11 +136,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
             except Exception as failed:  # user code: other attempts' leases must not depend on it
                 quiet = self.reservation.sealed is not None  # its traceback could quote the payload
                 why = shown_failure(failed, quiet).message
-                text = "a function to call at the end of an attempt failed: %s"
+                text = "a function passed to when_over() failed: %s"
                 _LOG.error(text, why, exc_info=None if quiet else failed)
 
     def closed(self) -> None:
-        """Drop the callbacks: nothing more will happen to the attempt; for the worker."""
+        """Drop the callbacks, because nothing more will happen to the attempt; for the worker."""
         self.told = ()
 
 
@@ -163,7 +162,7 @@ def current(message: Message | None = None) -> Attempt | None:
         return making if making is None or message is None or message.id == making.message.id else None
     if message is None:
         raise ConfigurationError(
-            f"this handler has a batch of {len(making)} in hand, each message with an attempt of its own; "
-            "say which: current(message)"
+            f"this handler has a batch of {len(making)} messages in hand, each with its own attempt; name one of them: "
+            "current(message)"
         )
     return making.get(message.id)

@@ -27,7 +27,7 @@ def check_rate(rate: object) -> Rate | None:
         return None
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)): at most so many messages in any such span, not "
+            f"rate is a pair such as (100, timedelta(minutes=1)), the most messages in any span of that length, not "
             f"{shown(rate)}"
         )
     return rate[0], check_span("the span of rate", rate[1], _TICK)
@@ -75,10 +75,10 @@ class Budget:
         return max(0.0, oldest + self._span - self._clock())
 
     def recall(self, begun: Iterable[tuple[float, int]]) -> None:
-        """Replace the record by what any worker has started.
+        """Replace the record with what any worker has started.
 
         Args:
-            begun: for how many more seconds it counts, and how many messages it was.
+            begun: pairs: for how many more seconds some messages count, and how many messages they are.
         """
         now = self._clock()
         spent = sorted((now + min(left, self._span) - self._span, count) for left, count in begun)

@@ -1,7 +1,7 @@
-"""Learn at once, or within a second where the database tells nothing, what operators want of running handlers.
+"""Learn what operators want of running handlers: at once, or within a second if the database sends no notifications.
 
-They cancel messages, and ask for stacks. A plan (see `duerow.plan`) for its own thread and connection. It starts with
-the first handler that takes long, so that a worker of short handlers pays nothing for it.
+Operators cancel messages and ask for stacks. A plan (see `duerow.plan`) for its own thread and connection. It starts
+with the first handler that takes long, so a worker with short handlers pays nothing for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONG: Final = 1.0
 """Seconds after which a running handler is worth a connection that listens."""
 
 BREATHER: Final = 0.5
-"""Seconds between two looks: on SQLite every commit, whoever makes it, is heard."""
+"""Seconds between two looks: on SQLite, any commit to the file causes one."""
 
 MOST_AT_ONCE: Final = 1_000
 """The most messages in one look."""
@@ -41,13 +41,13 @@ class AwaitCancellation(msgspec.Struct, frozen=True):
 
 
 class FindLost(msgspec.Struct, frozen=True):
-    """Answered with those of these reservations that are no longer ours, as refused, with the reason of each."""
+    """Find the reservations that are no longer ours; answered with them as refused, each with its reason."""
 
     reservations: list[BareReservation]
 
 
 class AnswerQuestions(msgspec.Struct, frozen=True):
-    """Write the stacks of those attempts whose messages operators have asked about."""
+    """Write the stacks of the attempts about whose messages operators have asked."""
 
     attempts: list[Attempt]
 
@@ -59,7 +59,7 @@ class CancellationWatch:
         self._run, self._outage = run, Backoff()
 
     def watch(self) -> Plan[None]:
-        """Look at the messages in hand whenever something may be wanted of them, until the last handler has ended."""
+        """Look at the messages in hand whenever operators may want something, until the last handler has ended."""
         heard = False
         while not self._run.closing:
             if not handles_long(self._run):
@@ -89,7 +89,7 @@ class CancellationWatch:
 
 
 def handles_long(run: Run) -> bool:
-    """Return whether some handler of a run takes long."""
+    """Return whether a handler of a run has been running for long."""
     now = monotonic()
     return any(slot.attempt is not None and now - slot.started >= LONG for slot in run.slots.copy())
 

@@ -1,7 +1,7 @@
-"""Handlers in processes of their own: for CPU-bound work, and for handlers that may have to be killed.
+"""Handlers in child processes: for CPU-bound work, and for handlers that may have to be killed.
 
-Each slot of a worker has a child process. The child is started afresh, by `spawn`, so it shares nothing with the worker
-but the handler's name: it imports the handler's module and receives one message (or batch) after the other.
+Each slot of a worker has a child process. The child is started with `spawn`, so it shares only the handler's name with
+the worker: it imports the handler's module and receives one message (or batch) after another.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from duerow.settlement import Move, Settlement, failure, mistake
 from duerow.worker.stack import StackFrame, of_thread
 
 PATIENCE: Final = 1.0
-"""How many seconds a child gets to end by itself."""
+"""How many seconds a child has to exit, or to answer a question, before the worker stops waiting."""
 
 _SPAWN: Final = multiprocessing.get_context("spawn")
 _READY: Final = b"ready"
 
 
 def pickled(handler: object) -> bytes:
-    """Return a handler, pickled such that a child can find it.
+    """Return a handler, pickled so that a child can import it.
 
     Raises:
-        ConfigurationError: it cannot be found by its name.
+        ConfigurationError: it cannot be imported by its name.
     """
     try:
         return pickle.dumps(handler)
@@ -64,7 +64,7 @@ class Child:
         return self._channel is not None
 
     def ready(self) -> None:
-        """Start the process unless it runs, and wait until it has the handler; does nothing after `kill`.
+        """Start the process unless it is running, and wait until it has loaded the handler; no effect after `kill`.
 
         Raises:
             ConfigurationError: the child cannot load the handler.
@@ -97,7 +97,7 @@ class Child:
         return self.answer()
 
     def send(self, subject: Any) -> None:
-        """Pass a message, or the list of a batch, to the handler, without waiting for it; errors as of `call`."""
+        """Pass a message, or the list of a batch, to the handler without waiting; raises the errors of `call`."""
         if self._channel is None:
             raise HandlerDied("the handler's process ended before it was given the message")
         try:
@@ -110,7 +110,7 @@ class Child:
         return self._channel is None or self._channel.poll(max(0.0, seconds))
 
     def answer(self) -> Any:
-        """Wait for the handler that was sent something; return and raise as `call`."""
+        """Wait for the handler that was sent something; returns and raises the same as `call`."""
         try:
             if self._channel is None:
                 raise EOFError
@@ -125,7 +125,7 @@ class Child:
     def frames(self) -> Sequence[StackFrame]:
         """Return the frames of its handler, for one caller at a time; TimeoutError: it does not answer."""
         self._asked += 1
-        questions = self._questions  # the thread that waits for the child forgets it when it has ended
+        questions = self._questions  # the thread that waits for the child clears it once the child has ended
         with suppress(EOFError, OSError):  # it has ended
             if questions is not None:
                 questions.send(self._asked)
@@ -141,14 +141,14 @@ class Child:
         return HandlerDied(f"the handler's process {self._how_it_ended()}; how far the handler came is unknown")
 
     def kill(self) -> None:
-        """End it immediately and for good; callable from any thread."""
+        """End it immediately and for good; any thread may call this."""
         self._dismissed = True
         if self._process is not None:
             with suppress(ValueError):  # it was closed
                 self._process.kill()
 
     def close(self) -> None:
-        """Let it end, since it has nothing more to do; kill it if it does not."""
+        """Let it exit, because it has nothing more to do; kill it if it does not."""
         self._dismissed = True
         self._forget()
 
@@ -175,17 +175,17 @@ class Child:
     def _unfit(self, said: str) -> ConfigurationError:
         self._forget()
         why = said or (
-            f"it {self._how_it_ended()} before it had the handler; a script that runs a worker with processes= needs "
-            "`if __name__ == '__main__':` around what it does, since they import it again"
+            f"it {self._how_it_ended()} before it had loaded the handler; a script that runs a worker with processes= "
+            "needs `if __name__ == '__main__':` around its main code, because each process imports it again"
         )
-        return ConfigurationError(f"the handler cannot run in a process of its own: {why}")
+        return ConfigurationError(f"the handler cannot run in a child process: {why}")
 
 
 # In the child.
 
 
 def _serve(channel: Connection[Any, Any], questions: Connection[Any, Any], handler: bytes) -> None:
-    """Load the handler and call it with everything that arrives, until nothing more can arrive."""
+    """Load the handler and call it with everything that arrives, until the worker closes the channel."""
     _leave_signals_to_the_worker()
     threading.Thread(target=_end_with_the_worker, daemon=True).start()
     try:
@@ -204,7 +204,7 @@ def _serve(channel: Connection[Any, Any], questions: Connection[Any, Any], handl
 
 
 def _show_stacks(questions: Connection[Any, Any]) -> None:
-    """Answer each number with it and the frames of the handler, which runs in the main thread."""
+    """Answer each number with the same number and the frames of the handler, which runs in the main thread."""
     with suppress(EOFError, OSError):  # the worker has closed its end
         while True:
             number = questions.recv()
@@ -214,14 +214,14 @@ def _show_stacks(questions: Connection[Any, Any]) -> None:
 def _leave_signals_to_the_worker() -> None:
     """Ctrl-C and service managers signal all processes of a group; the worker lets handlers end within its grace.
 
-    The signals are caught, not ignored, since a process that the handler starts would inherit ignored ones.
+    The signals are caught, not ignored, because a process that the handler starts would inherit ignored ones.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
 
 
 def _end_with_the_worker() -> None:
-    """End this process if the worker was killed, since nobody can settle what this handler does."""
+    """Exit if the worker was killed, because nothing can settle this handler's message any longer."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -260,7 +260,7 @@ def _failed(text: str) -> bytes:
 
 
 class _Carried:
-    """An exception on its way between processes: the exception itself if possible, and always what is kept of it."""
+    """An exception on its way between processes: itself if it can be pickled, and always the failure to store."""
 
     def __init__(self, error: bytes, kept: Any) -> None:
         self.error, self.kept = error, kept
@@ -272,7 +272,7 @@ class _Carried:
             return outcome
         try:
             error = pickle.dumps(outcome)
-            pickle.loads(error)  # noqa: S301 - many an exception can be written and not read
+            pickle.loads(error)  # noqa: S301 - some exceptions can be pickled but not unpickled
         except Exception:
             name = type(outcome).__qualname__
             error = pickle.dumps(InvalidOutcome(f"the handler raised {name}, which cannot be passed between processes"))

@@ -1,8 +1,8 @@
-"""One active worker in the cluster, or a limit on handlers in all workers together: permits, lent like messages.
+"""One active worker in the cluster, or a limit on handlers in all workers together: permits, reserved like messages.
 
-A permit is a message in a queue of its own. A worker holds a permit by reserving it, so the permit has a lease that
-ends if its holder dies, and no two workers hold it at the same time. Plans (see `duerow.plan`) whose steps a worker
-carries out.
+A permit is a message in a separate queue. A worker holds a permit by reserving it, so the permit has a lease that ends
+if its holder dies, and no two workers hold it at the same time. Plans (see `duerow.plan`) whose steps a worker carries
+out.
 """
 
 from __future__ import annotations
@@ -41,20 +41,22 @@ class TakePermits(msgspec.Struct, frozen=True):
 
 
 class ExtendPermits(msgspec.Struct, frozen=True):
-    """Extend their leases; answered with the refused ones."""
+    """Extend the leases of permits; answered with the refused ones."""
 
     reservations: list[BareReservation]
 
 
 class GivePermits(msgspec.Struct, frozen=True):
-    """Give permits back for others to take; with `for_good` they are deleted, being more than there should be."""
+    """Give permits back for others to take; `for_good` deletes them, because there are too many."""
 
     reservations: list[BareReservation]
     for_good: bool = False
 
 
 class RecallBegun(msgspec.Struct, frozen=True):
-    """Look up what was started under the rate; answered with pairs: for how many more seconds it counts, and how many.
+    """Look up what was started under the rate.
+
+    Answered with pairs: for how many more seconds some messages count, and how many messages they are.
 
     Attributes:
         permit: the permit that was just taken; it tells the time on the database's clock.
@@ -127,18 +129,18 @@ class Permits:
             seconds = min(self._outage.next(), self._lease / 3)
             if self._held:  # nobody else may take them while they still count as ours
                 seconds = min(seconds, max(0.0, self._since + self._lease - monotonic()))
-            journal.unavailable("have permits of", error, seconds)
+            journal.unavailable("get permits of", error, seconds)
             return seconds
         if self._outage.failing:
             self._outage.reset()
-            journal.available("have permits of")
+            journal.available("get permits of")
         if not self._held:
             return POLL
         until_third = max(0.0, self._since + self._lease / 3 - monotonic())
         return min(POLL, until_third) if len(self._held) < self._wanted else until_third
 
     def _follow_limits(self) -> Plan[None]:
-        """Want as many permits as operators allow by now; give back those above that are not in use."""
+        """Follow the number of permits that operators now allow; give back those beyond it that are not in use."""
         run, options = self._run, self._run.options
         if options.singleton:
             return
@@ -190,7 +192,7 @@ class Permits:
         self._recalled = True
 
     def _in_hand(self) -> int:
-        """How many permits are certainly ours and usable: none once their lease has ended."""
+        """How many permits are certainly ours and usable: none after their lease has ended."""
         if self._held and monotonic() - self._since >= self._lease:
             self._held = []
         if not self._held:

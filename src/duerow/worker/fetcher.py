@@ -82,10 +82,10 @@ class Fetcher:
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.
 
-        Also [] if each slot claims for itself and there are too many of them, so that the one that claims can end.
+        Also [] if each slot claims for itself and there are too many slots, so that this one can end.
         """
         while not self._run.over:
-            if self._in_flight.apart:  # nothing else may start beside them
+            if self._in_flight.apart:  # nothing else may start alongside them
                 yield RoomWanted()
                 continue
             try:
@@ -118,7 +118,7 @@ class Fetcher:
                 yield from self._sleep(NAP)
                 return []
         yield Listen()
-        # A settlement by this worker may from here on come too late for the look, and must then end the sleep after it.
+        # From here on, a settlement by this worker may come too late for the look; it must then end the next sleep.
         self._run.sleeps_until = inf
         try:
             self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
@@ -145,7 +145,7 @@ class Fetcher:
             run.journal.fetched(attempts)
             return (yield from self._isolation.admit(attempts))
         if empty_handed and (run.until == "idle" or (run.until == "empty" and nothing_will_be_due)):
-            if not self._ticked:  # even a short run pushes what its schedules have due
+            if not self._ticked:  # even a short run pushes the due messages of schedules
                 yield from self._ticking.look_before_the_end()
                 self._ticked = True
                 return (yield from self._claim(limit, nothing_will_be_due))
@@ -153,7 +153,7 @@ class Fetcher:
         return []
 
     def _give_back(self, reservations: Sequence[BareReservation]) -> Plan[None]:
-        """Give back what was claimed while the run ended; the settler may have stopped already."""
+        """Give back what was claimed while the run was ending; the settler may have stopped already."""
         yield Settle([(reservation, Release()) for reservation in reservations])
 
     def _sleep_until_due(self) -> Plan[None]:

@@ -17,7 +17,7 @@ class Health(NamedTuple):
     """The state of a worker.
 
     Attributes:
-        alive: False if it hangs, and should be killed and restarted.
+        alive: False if it hangs and should be killed and restarted.
         ready: whether it runs and its database answers.
         why: the reason in words; `ok` if it is ready.
     """
@@ -28,12 +28,12 @@ class Health(NamedTuple):
 
 
 def health_of(run: Run | None) -> Health:
-    """Return the health of a run; of a worker that does not run."""
+    """Return the health of a run; None: the worker is not running."""
     if run is None:
-        return Health(True, False, "the worker does not run")
+        return Health(True, False, "the worker is not running")
     silent = monotonic() - run.looked_after_at
     if silent > SILENT:
-        return Health(False, False, f"the worker on {run.queue} has not looked after its database for {silent:.0f} s")
+        return Health(False, False, f"the worker on {run.queue} has not checked its database for {silent:.0f} s")
     if run.over:
         return Health(True, False, f"the worker on {run.queue} is stopping")
     if not run.reaches:

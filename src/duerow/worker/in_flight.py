@@ -1,7 +1,7 @@
 """A worker's messages in hand: claimed, waiting for a handler, being handled, or decided but not yet settled.
 
-No I/O and no waiting. Threads share it without a lock of its own: each change is one atomic operation of a deque or a
-set, and if two threads want to end the same attempt, its slot decides.
+No I/O and no waiting. Threads share it without locking it: each change is one atomic operation of a deque or a set, and
+if two threads want to end the same attempt, its slot decides.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from duerow.worker.prefetch import Prefetch
 from duerow.worker.stack import Look
 
 NEVER: Final = 1e6
-"""Seconds after which nobody waits any longer."""
+"""So many seconds that they never pass."""
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """An attempt, and how its turn ends. Not a tuple, since Python's garbage collection would scan each one."""
+    """An attempt, and how its turn ends. Not a tuple: Python's garbage collection would scan each one."""
 
     attempt: Attempt
     settlement: Settlement
@@ -101,7 +101,7 @@ class InFlight:
         apart: the attempts that must be handled with nothing else in hand, if there are any.
         waiting: the attempts that have not begun, oldest first.
         ended: the attempts that are decided and wait to be settled, in the order in which they ended.
-        prefetch: how much to hold, by how long handling takes.
+        prefetch: decides how many messages to hold, from how long handling takes.
     """
 
     def __init__(self, prefetch: Prefetch, clock: Callable[[], float] = monotonic) -> None:
@@ -158,7 +158,7 @@ class InFlight:
         self.ended.append(Ended(attempt, settlement))
 
     def end_all(self, batch: Sequence[Ended]) -> None:
-        """Record how turns end, all at once, so that their room is free at once for a batch of the same size."""
+        """Record how several turns end, in one step, so that there is room for a batch of the same size at once."""
         for ended in batch:
             ended.attempt.finished = True
         self.ended.extend(batch)

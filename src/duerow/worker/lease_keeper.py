@@ -27,9 +27,9 @@ MOST_AT_ONCE = 1_000
 """The most leases in one statement."""
 
 TOO_LONG = 2.0
-"""Seconds after which a message in hand has waited too long behind slow handlers and goes back, its attempt uncounted.
+"""Seconds after which a message has waited too long behind slow handlers and goes back without counting an attempt.
 
-A third of its lease, less half a heartbeat, is also too long.
+A third of its lease, minus half a heartbeat, is also too long.
 """
 
 LOOK = 1.0
@@ -56,9 +56,9 @@ class LeaseKeeper:
         self._third = run.options.lease.total_seconds() / 3
         beat = run.options.heartbeat
         self._beat = self._third if beat is None else beat.total_seconds()
-        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as exact as the heartbeats are
+        self._too_long = min(TOO_LONG, self._third - self._beat / 2)  # as precise as the heartbeats
         self._outage = Backoff(most=self._beat)
-        self._watched = False  # whether cancellations are heard of
+        self._watched = False  # whether the watch for cancellations has started
 
     def keep(self) -> Plan[None]:
         """Extend leases until the run's time is up."""
@@ -85,7 +85,7 @@ class LeaseKeeper:
         return max(0.0, self._beat - max(ages, default=0.0))
 
     def _give_back(self, old: Sequence[Attempt]) -> Plan[None]:
-        """Give back messages that waited too long, with no attempt counted: handlers take longer than expected."""
+        """Give back messages that have waited too long, without counting an attempt: handlers are unexpectedly slow."""
         given_back = [attempt for attempt in old if self._in_flight.withdraw(attempt)]
         if not given_back:
             return
@@ -109,7 +109,7 @@ class LeaseKeeper:
         except StoreUnavailable as error:
             for attempt in told:
                 attempt.unwritten = True
-            self._run.journal.unavailable("write progress beside", error, self._beat)
+            self._run.journal.unavailable("write progress of messages of", error, self._beat)
 
     def _extend_all(self, attempts: Sequence[Attempt]) -> Plan[None]:
         for part in _parts(attempts):

@@ -38,7 +38,7 @@ class WorkerLog:
         self._many("fetched", logging.INFO, "fetched %d of %s", attempts)
 
     def apart(self, attempts: Sequence[Attempt]) -> None:
-        """Messages that were in hand when a worker died are handled with nothing beside them."""
+        """Messages that were in hand when a worker died are handled alone."""
         text = "%d of %s were in progress when their worker died; each is handled alone, while nothing else runs"
         self._many("isolated", logging.INFO, text, attempts)
 
@@ -116,13 +116,13 @@ class WorkerLog:
         LOG.warning(text, self._queue, _line(error), extra=self._extra("not-counted"))
 
     def permitted(self, permits: int) -> None:
-        """The number of the cluster's permits that the worker holds has changed."""
+        """The worker now holds a different number of the cluster's permits."""
         LOG.info("holds %d permits of %s", permits, self._queue, extra=self._extra("permits", permits=permits))
 
     def limited(self, limits: RunLimits) -> None:
-        """Operators have set other limits."""
+        """Operators have changed the limits."""
         said = msgspec.to_builtins(limits)
-        LOG.info("works on %s within the limits %s", self._queue, said or "of its own", extra=self._extra("limited"))
+        LOG.info("limits set by operators on %s: %s", self._queue, said or "none", extra=self._extra("limited"))
 
     def stopping(self, running: int, waiting: int) -> None:
         """The worker stops."""

@@ -1,7 +1,7 @@
-"""Push the messages of due schedules and prune what was kept long enough, alongside the work on messages.
+"""Push the messages of due schedules and prune what has been kept long enough, while handlers work.
 
 A plan (see `duerow.plan`) for its own thread and connection. Every worker of a database does this for all of its
-schedules; the first worker pushes a tick, and the others find that it has been pushed.
+schedules: the first worker to see a tick pushes its message, and the others find that it has been pushed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOOK: Final = 10.0
 """The most seconds between looks at the schedules: a schedule that was just declared may tick this late."""
 
 SHORTEST_REST: Final = 0.01
-"""The least seconds between looks, even if the database's clock stands still just before a tick."""
+"""The fewest seconds between looks, even if the database's clock stands still just before a tick."""
 
 PRESENT: Final = 9.0
 """Seconds after which a worker reports again that it is active, and prunes, at the next look."""
@@ -33,10 +33,10 @@ UNKNOWN: Final = 50.0
 """Seconds after which messages left because of their unknown kind are counted again, at the next look."""
 
 CHARTED: Final = 290.0
-"""Seconds after which what charts show of the last day is added up again, at the next look."""
+"""Seconds after which the numbers for charts of the last day are added up again, at the next look."""
 
 FIRST_CHARTED: Final = 30.0
-"""The same for the first time, so that short runs do without."""
+"""Seconds before they are first added up; short runs end sooner and skip this."""
 
 SETTLED_IN: Final = 1.0
 """Seconds before a worker first looks at the schedules: its own work, which may be short, goes first."""
@@ -49,11 +49,11 @@ class Maintain(msgspec.Struct, frozen=True):
 
 
 class Present(msgspec.Struct, frozen=True):
-    """Record in the database that this worker is active, and what was counted of its work."""
+    """Record in the database that this worker is active, and write the counts of its work."""
 
 
 class KeepPeriods(msgspec.Struct, frozen=True):
-    """Keep what was done in each quarter of an hour that is over, for charts of the last day."""
+    """Store what was done in each past quarter of an hour, for charts of the last day."""
 
 
 class ReadLimits(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class LookForUnknown(msgspec.Struct, frozen=True):
 
 
 class Prune(msgspec.Struct, frozen=True):
-    """Delete a batch of what was kept long enough; answered with how much that was."""
+    """Delete a batch of rows that have been kept long enough; answered with how many there were."""
 
 
 class RestUntil(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class RestUntil(msgspec.Struct, frozen=True):
 
 
 class Maintenance:
-    """Keeps the schedules of a database ticking as long as a run lasts."""
+    """Keeps the schedules of a database ticking for as long as a run lasts."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -91,14 +91,14 @@ class Maintenance:
         self._charted_at = monotonic() - CHARTED + FIRST_CHARTED
 
     def tick(self) -> Plan[None]:
-        """Push what is due, and sleep until the next tick, until the run is over."""
+        """Until the run is over, push what is due and sleep until the next tick."""
         yield RestUntil(SETTLED_IN)
         while not self._run.over:
             try:
                 done = yield from self.look()
             except StoreUnavailable as error:
                 seconds = self._outage.next()
-                self._run.journal.unavailable("look at the schedules beside", error, seconds)
+                self._run.journal.unavailable("check schedules while working on", error, seconds)
                 self._run.reaches = False
             else:
                 self._run.reaches = True
@@ -127,7 +127,7 @@ class Maintenance:
         return (yield from self._push_what_is_due())
 
     def look_before_the_end(self) -> Plan[None]:
-        """Push what is due, for a run with nothing else to do; report first, since a short run has not done so yet."""
+        """Push what is due, for a run with nothing else to do. Report first: a short run has not done so yet."""
         if not self._run.compared:
             yield Present()
             yield from self._compare()

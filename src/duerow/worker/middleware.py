@@ -17,7 +17,7 @@ Middleware = Callable[[Any, CallNext], Any]
 
 
 EVERYWHERE: Final[list[Middleware]] = []
-"""Layers around the handlers of all workers that are made from now on, outside of their own: for telemetry."""
+"""Layers around the handlers of all workers created from now on, outside their own middleware: for telemetry."""
 
 
 def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Callable[..., Any]:
@@ -29,8 +29,8 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
         awaited: whether an async worker calls it and awaits the result.
 
     Raises:
-        ConfigurationError: it is not a list of functions, or one is a generator function, or a coroutine function that
-            nobody would await.
+        ConfigurationError: it is not a list of functions, or one of them is a generator function, or is a coroutine
+            function that would not be awaited.
     """
     if not isinstance(middleware, list | tuple):
         raise ConfigurationError(
@@ -39,7 +39,7 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
         )
     for layer in middleware:
         if not callable(layer):
-            raise ConfigurationError(f"middleware is functions of (message, call_next), not {shown(layer)}")
+            raise ConfigurationError(f"middleware consists of functions of (message, call_next), not {shown(layer)}")
         if is_generator(layer):
             raise ConfigurationError(
                 f"the middleware {shown(layer)} is a generator function, so calling it runs nothing; it must "

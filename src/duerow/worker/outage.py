@@ -19,7 +19,7 @@ LONGEST_PAUSE: Final = 5.0
 
 
 class Backoff(Delays):
-    """How long to wait after failures: from FIRST_PAUSE, doubling up to `most` seconds, less up to a half."""
+    """How long to wait after failures: from FIRST_PAUSE, doubling up to `most`, randomly shortened by up to a half."""
 
     def __init__(self, most: float = LONGEST_PAUSE) -> None:
         super().__init__(FIRST_PAUSE, most)

@@ -1,7 +1,7 @@
 """Messages that were in hand when their worker died: one of them may have killed it, and would kill the next worker.
 
-Nobody knows which. So they are handled with few others, and finally alone: harmless messages get through, and the one
-that kills is found.
+Nobody knows which one. So they are handled with fewer and fewer others, and finally alone: harmless messages get
+through, and the one that kills is found.
 
 The fetcher carries out the plan (see `duerow.plan`), blocking or awaited.
 """
@@ -24,11 +24,11 @@ from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.supervisor import TurnsEnded
 
 APART: Final = 16
-"""For each attempt, a message whose consumer died starts with fewer others, by this factor."""
+"""The factor by which a message whose consumer died starts with fewer others at each attempt."""
 
 WORKER_DIED: Final = frozenset({"LeaseEnded"})
 BATCH_DIED: Final = frozenset({"LeaseEnded", "HandlerDied"})
-"""Types of `last_error` of messages in hand at a worker's death, or, for a batch, at the death of its process."""
+"""The types of `last_error` of messages in hand when a worker died, or, for a batch, when its process died."""
 
 
 def begin_with(
@@ -137,7 +137,7 @@ class Isolation:
         return []
 
     def _put_off(self, suspects: Sequence[Attempt]) -> Plan[None]:
-        """Put messages off because a handler outlasts a lease: the others go on, and another worker may take these."""
+        """Put messages off because a handler outlasts a lease: this worker goes on, and another one may take them."""
         for one in suspects:
             reservation = one.reservation
             later = replace(reservation.message, due_at=reservation.until + self._run.options.lease)

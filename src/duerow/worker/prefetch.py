@@ -33,7 +33,7 @@ FIRST_POLL: Final = 0.01
 
 
 class Prefetch:
-    """How long handling a message takes, and so how many to hold without keeping them from other workers.
+    """How long handling a message takes, and thus how many to hold without keeping them from other workers.
 
     Args:
         batch: the most messages in one claim.

@@ -1,6 +1,6 @@
 """The progress that a handler reports: written for people while it works, and deleted some time later.
 
-The latest report on a message is a message of its own, in the queue `NAME/progress`, with the message's id in its key.
+The latest report on a message is a separate message, in the queue `NAME/progress`, with the message's id in its key.
 It is due when it may be deleted; see `duerow.queue.beside`.
 """
 
@@ -62,14 +62,14 @@ def said(fraction: object, text: object, attempt: int) -> Progress:
     ):
         raise ConfigurationError(f"progress is a fraction from 0 to 1, not {shown(fraction)}")
     if text is not None and not isinstance(text, str):
-        raise ConfigurationError(f"the text of progress is text, not {type(text).__name__}")
+        raise ConfigurationError(f"the text of progress is a string, not {type(text).__name__}")
     return Progress(
         None if fraction is None else float(fraction), None if text is None else storable(text)[:LONGEST], attempt
     )
 
 
 def draft(id: int, progress: Progress, now: datetime) -> Draft:
-    """Return the reported progress of a message as a message."""
+    """Return the message that stores the reported progress of a message."""
     payload = marked(PROGRESS, msgspec.to_builtins(msgspec.structs.replace(progress, at=now)))
     return Draft(payload, key=own_key(id), delay=KEPT)
 

@@ -1,7 +1,7 @@
 """A limit on messages in any span of a given length: for services that count their calls.
 
-The rate of a singleton applies to all such workers together, one after the other. So a worker records what it starts
-before a handler sees it, and the next worker reads the record when it takes over.
+The rate of a singleton applies to all of its workers together, which are active one after another. So a worker records
+what it starts before a handler sees it, and the next worker reads the record when it takes over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOOK: Final = 10.0
 """The most seconds to sleep: operators may have set another rate by then."""
 
 PAUSE: Final = 0.05
-"""Seconds between looks whether a handler has ended, where each claims for itself and operators allow fewer."""
+"""Seconds between checks whether a handler has ended, if each claims for itself and operators allow fewer."""
 
 ENTRIES: Final = 100
 """The most entries in which one worker records what it starts within one span."""
@@ -70,13 +70,13 @@ class Throttled(Fetcher):
 
     @property
     def _budgets(self) -> list[Budget]:
-        """The worker's own rate, and that of operators."""
+        """The worker's own rate and the rate that operators have set."""
         return [budget for budget in (self._budget, self._run.budget) if budget is not None]
 
     def _room(self, limit: int) -> int:
         run = self._run
         rooms = [limit, *(budget.room() for budget in self._budgets)]
-        if run.options.one_by_one and run.limits.concurrency is not None:  # otherwise `limit` says so already
+        if run.options.one_by_one and run.limits.concurrency is not None:  # otherwise `limit` accounts for it
             rooms.append(max(0, run.concurrency * run.width - len(run.in_flight.held)))
         return min(rooms)
 
@@ -88,14 +88,14 @@ class Throttled(Fetcher):
                 yield step
             except StoreUnavailable as error:
                 seconds = outage.next()
-                self._run.journal.unavailable("write down the rate of", error, seconds)
+                self._run.journal.unavailable("record the rate of", error, seconds)
                 yield from self._sleep(seconds)
             else:
                 return
 
 
 class Entries:
-    """How one worker records what it starts: messages that start shortly after one another share an entry.
+    """How one worker records what it starts: messages that start in quick succession share an entry.
 
     An entry counts in full from its last message on, so part of it counts for up to a hundredth of the span too long.
 

@@ -17,7 +17,7 @@ class FrameRound(msgspec.Struct):
         queue: the queue of its messages.
         messages: how many there are.
         failed: how many of them have failed so far.
-        observed: what the station's `observe` found in the last part of it that was finished, by name.
+        observed: the values that the station's `observe` found in the last finished part of the batch, by name.
     """
 
     queue: str
@@ -32,7 +32,7 @@ AROUND: Final[list[Callable[[FrameRound], AbstractContextManager[None]]]] = []
 
 @contextmanager
 def entered(one: FrameRound) -> Iterator[FrameRound]:
-    """Run a block within all of the functions."""
+    """Run a block inside all of the functions."""
     with ExitStack() as within:
         for layer in AROUND:
             within.enter_context(layer(one))
@@ -40,5 +40,5 @@ def entered(one: FrameRound) -> Iterator[FrameRound]:
 
 
 def numbers_of(observed: Mapping[str, Any]) -> dict[str, float]:
-    """Return those of some values that are numbers."""
+    """Return only the values that are numbers, by name."""
     return {name: float(value) for name, value in observed.items() if type(value) in (int, float, Decimal)}

@@ -58,8 +58,8 @@ class Options:
         cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
         heartbeat: the time between extensions of a lease, which also show whether it is lost; None: a third of the
             lease.
-        elastic: whether it can run more handlers than `concurrency`, if operators say so: not where one handler's
-            transaction locks everybody else out.
+        elastic: whether it can run more handlers than `concurrency` if operators say so; False if the transaction of
+            one handler locks out all others.
     """
 
     batch: int
@@ -116,7 +116,7 @@ class Options:
 
 
 class Sleeper(Protocol):
-    """Who sleeps until a push: a worker, or the driver of a run on Spark."""
+    """Something that sleeps until a push: a worker, or the driver of a run on Spark."""
 
     gave_up: bool
 
@@ -135,7 +135,7 @@ class Sleeper(Protocol):
         ...
 
     def hears_no_more(self, error: Exception) -> None:
-        """Record that pushes end no sleep."""
+        """Record that pushes no longer end a sleep."""
         ...
 
 
@@ -150,7 +150,7 @@ class Run:
         in_flight: what it has claimed.
         slots: where its handlers run.
         over: nothing more may be claimed or started.
-        closing: nothing more will be decided: settle what is there, then end.
+        closing: nothing more will be decided: settle what is decided, then end.
         gave_up: its time is up, even if some turns could not be settled.
         hears: whether pushes wake it at the moment.
         compared: whether its handles' declarations were compared with those in the database.
@@ -159,8 +159,8 @@ class Run:
         metrics: counts what it does, for `stats`.
         looked_after_at: when it last finished a round of maintenance, or began, on the monotonic clock in seconds.
         reaches: whether its database answered then.
-        limits: what operators allow it at most.
-        budget: what is left of the rate among these limits; None: they have no rate.
+        limits: the limits that operators have set for it.
+        budget: what is left of the rate in these limits; None: they have no rate.
 
     Args:
         queue: the queue that it works on, or the joint name of its queues.
@@ -232,7 +232,7 @@ class Run:
         return True
 
     def limit(self, limits: RunLimits) -> None:
-        """Follow what operators allow from now on; what is in hand is not given back."""
+        """Apply the limits that operators have set; messages in hand are not given back."""
         before, self.limits = self.limits, limits
         if limits == before:
             return
@@ -244,7 +244,7 @@ class Run:
         self.journal.limited(limits)
 
     def looks(self, attempt: Attempt) -> Look | None:
-        """Return what looks at the handler of an attempt; None: it has not begun."""
+        """Return a function that looks at the handler of an attempt; None: it has not begun."""
         for slot in self.slots.copy():
             if attempt in (slot.attempt, *slot.batch) and slot.started <= monotonic():
                 return slot.look
@@ -297,13 +297,13 @@ class Run:
 def _no_outcomes(batch: Sequence[Attempt], outcome: object) -> InvalidOutcome:
     what = f"{len(outcome)} outcomes" if isinstance(outcome, list | tuple) else mistake(outcome) or f"{shown(outcome)}"
     return InvalidOutcome(
-        f"the handler of a batch of {len(batch)} returned {what}; it returns None (all are done) or a list with one "
-        "entry for each message, in their order"
+        f"the handler of a batch of {len(batch)} returned {what}; it must return None (all are done) or a list with "
+        "one entry for each message, in their order"
     )
 
 
 def _entry(attempt: Attempt, entry: object) -> object:
-    """Return the outcome of one message of a batch; an error for anything that could be a mistake."""
+    """Return the outcome of one message of a batch; an error for anything that is likely to be a mistake."""
     moves = isinstance(entry, list) and any(isinstance(part, Move) for part in entry)
     if entry is None or moves or isinstance(entry, Settlement | BaseException):
         return entry
@@ -331,7 +331,7 @@ def check_switch(name: str, switch: object) -> None:
 
 
 def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
-    """Raise ConfigurationError unless a lease outlasts two failed heartbeats; InvalidMessage: not a valid span."""
+    """Raise ConfigurationError if it exceeds a third of the lease; InvalidMessage if it is not a valid span."""
     if check_span("heartbeat", heartbeat, _TICK) > lease / 3:
         raise ConfigurationError(
             f"heartbeat is at most a third of the lease, so that one may fail: {lease / 3} with a lease of {lease}, "
@@ -352,7 +352,7 @@ def check_until(until: object) -> Until:
             return known
     raise ConfigurationError(
         f"until cannot be {shown(until)}; use 'idle' (nothing is due), 'empty' (nothing will become due), "
-        "or nothing: until the worker is stopped"
+        "or leave it out to run until the worker is stopped"
     )
 
 
@@ -379,25 +379,25 @@ def handlers_at_once(concurrency: int, processes: int | None, transactional: boo
         return concurrency
     if not capabilities.within:
         raise NotSupported(
-            "transactional=True: this store cannot settle in a transaction that a handler writes in; use one that "
-            "keeps its messages beside your rows, such as sqlite:// or postgresql://, or leave it out"
+            "transactional=True: this store cannot settle in a transaction that a handler writes in; use a store that "
+            "keeps messages next to your rows, such as sqlite:// or postgresql://, or leave out transactional"
         )
     check_count("concurrency", concurrency)
     return concurrency if capabilities.parallel_writes else 1
 
 
 def is_async(handler: object) -> bool:
-    """Return whether a call returns a coroutine, as far as one can tell without calling."""
+    """Return whether a call returns a coroutine, as far as can be told without calling it."""
     return any(map(iscoroutinefunction, _called(handler)))
 
 
 def check_async(handler: object, processes: int | None, awaited: bool) -> None:
-    """Raise ConfigurationError if a handler is an async function, and nobody would await it.
+    """Raise ConfigurationError if a handler is an async function that would not be awaited.
 
     Args:
         handler: the handler.
         processes: in how many child processes it runs; None: in this one.
-        awaited: whether it is of an async worker.
+        awaited: whether its worker is async.
     """
     if not is_async(handler):
         return
@@ -408,7 +408,7 @@ def check_async(handler: object, processes: int | None, awaited: bool) -> None:
 
 
 def is_generator(handler: object) -> bool:
-    """Return whether a call returns a generator, which runs nothing, as far as one can tell without calling."""
+    """Return whether a call returns a generator, and so runs nothing, as far as can be told without calling it."""
     return any(isgeneratorfunction(one) or isasyncgenfunction(one) for one in _called(handler))
 
 
@@ -430,7 +430,7 @@ def check_handler(handler: object, *given: str) -> None:
 
 
 def given_to(entities: bool, whole_batch: bool, transactional: bool) -> Sequence[str]:
-    """Return the names of what a handler is called with."""
+    """Return the names of the arguments that a handler is called with."""
     if entities:
         return ("rows" if whole_batch else "row", "session")
     if whole_batch:

@@ -1,4 +1,4 @@
-"""Settle in batches: carry out what was decided, and decide again what the store refuses.
+"""Settle in batches: carry out what was decided, and decide again if the store refuses it.
 
 Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
 """
@@ -24,7 +24,7 @@ MOST_AT_ONCE = 1_000
 """The most turns in one settlement; a larger batch is settled in parts of this size."""
 
 SAMPLES = 100
-"""The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbours."""
+"""The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbors."""
 
 _NOW = timedelta(0)
 
@@ -36,7 +36,7 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class WriteCounts(msgspec.Struct, frozen=True):
-    """Write the counts for `stats` that are not written yet."""
+    """Write the counts for `stats` that have not been written yet."""
 
 
 class EndWanted(msgspec.Struct, frozen=True):
@@ -114,7 +114,7 @@ class Settler:
         return Freed(self._wakes(batch))
 
     def committed(self, attempt: Attempt, settlement: Settlement) -> Freed:
-        """Let go of a turn that ended in its handler's transaction: as `settled`."""
+        """Let go of a turn that ended in its handler's transaction, as `settled` does."""
         self._run.metrics.ended(attempt.message.queue, 1, [(attempt.reservation, settlement)])
         return self.settled([Ended(attempt, settlement)])
 
@@ -134,14 +134,14 @@ class Settler:
         yield Freed(self._wakes([]))
 
     def lost(self, attempt: Attempt, error: Exception) -> Freed:
-        """Let go of a message whose turn was refused for good, and return what to tell the fetcher."""
+        """Let go of a message whose settlement was refused for good, and return what to tell the fetcher."""
         attempt.tell(error)
         self._run.journal.lost(attempt)
         self._in_flight.let_go([attempt])
         return Freed(self._wakes([]))
 
     def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
-        """Settle, for as long as the database takes to answer; return what was refused, and why."""
+        """Settle, however long the database takes to answer; return what was refused, and why."""
         outage = Backoff()
         while True:
             try:
@@ -172,7 +172,7 @@ class Settler:
         return first | second
 
     def _lost(self, batch: Sequence[Ended], error: StoreUnavailable) -> dict[Attempt, Exception] | None:
-        """Return all as lost if another try is pointless, else None."""
+        """Return the whole batch as lost if another try is pointless, else None."""
         attempts = [one.attempt for one in batch]
         if error.outcome == "unknown":
             self._run.journal.unknown(attempts, error)
@@ -194,7 +194,7 @@ class Settler:
         return failed
 
     def _settle_failures(self, failed: list[Ended]) -> Plan[list[Ended]]:
-        """Settle turns as failed; return those that are. If even that fails, no message is to blame."""
+        """Settle turns as failed; return those that could be. If even that fails, no message is to blame."""
         errors = yield from self._carry_out(failed)
         for attempt, error in errors.items():
             if isinstance(error, LeaseLost):

@@ -34,7 +34,7 @@ class Entities(Protocol):
     worker_queue: Any
 
     def settle_in(self) -> None:
-        """Called where the handlers will run, before anything else is done; for the awaited interface."""
+        """Called where the handlers will run, before anything else is done; for the async API."""
         ...
 
     def handling(
@@ -67,14 +67,14 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
         if isinstance(queue, Entities):
             raise ConfigurationError(
                 f"{shown(queue)} holds rows of a table: a worker takes only one such queue, not a list; make a worker "
-                "for each, in a thread or a process of its own"
+                "for each, in its own thread or process"
             )
         if not isinstance(queue, kind):
             raise ConfigurationError(elsewhere.format(f"{type(queue).__module__}.{type(queue).__qualname__}"))
     names = [queue.name for queue in given]
     if len({id(queue.database) for queue in given}) > 1:
         raise ConfigurationError(
-            f"the queues {', '.join(names)} are of several databases; a worker works on one: make one for each"
+            f"the queues {', '.join(names)} belong to several databases; a worker works on one: make one for each"
         )
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigurationError(f"a worker takes each queue once; given twice: {', '.join(twice)}")
@@ -82,7 +82,7 @@ def as_queues(queues: object, kind: type[Q], elsewhere: str) -> list[Q]:
 
 
 def handlers_of(handler: object, queues: Sequence[Named]) -> dict[str, Any]:
-    """Return the handler of each queue, by its name: the same for all, or as a mapping of queues to handlers says.
+    """Return the handler of each queue, by its name: the same for all, or from a mapping of queues to handlers.
 
     Raises:
         ConfigurationError: a queue has no handler, or a handler no queue.
@@ -129,10 +129,10 @@ class Round:
         self._first = 0
 
     def share(self, limit: int) -> Iterator[Share]:
-        """Yield which queue to ask for how many, until `limit` messages were given; set each share's answer.
+        """Yield how many messages to ask each queue for, until `limit` were given; the caller sets each share's answer.
 
-        All queues are asked for the same number; what some lack is asked of those that have more. The next call starts
-        behind the first queue that had something this time.
+        All queues are asked for the same number. If some have fewer, those with more are asked for the rest. The next
+        call starts after the first queue that had something this time.
         """
         hungry = self._queues[self._first :] + self._queues[: self._first]
         gave = False

@@ -1,7 +1,7 @@
 """The signals that ask a process to stop: which workers they stop, and which handler is restored afterwards.
 
-A process has one handler for each signal. So workers that run at the same time share theirs, and a handler that other
-code sets meanwhile stays.
+A process has one handler for each signal. So workers that run at the same time share one, and if other code sets a
+handler in the meantime, that handler stays.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from duerow.errors import ConfigurationError, shown
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 LOOK: Final = 1.0
-"""Seconds after which the main thread checks for a signal that came just before its wait, and so woke nobody."""
+"""Seconds after which the main thread checks for a signal that came just before its wait, and so did not end it."""
 
 _MAINS: Final = {asyncio.Runner.run.__code__, BaseEventLoop.run_until_complete.__code__}
-"""The code that runs a loop for as long as one task takes."""
+"""The code that runs a loop until one task has ended."""
 
 _stops: dict[int, list[Callable[[], None]]] = {number: [] for number in SIGNALS}
 _before: dict[int, Any] = {}
@@ -104,8 +104,8 @@ def _may_take(wanted: bool | None) -> bool:
         return wanted is not False
     if wanted:
         raise ConfigurationError(
-            "signals=True: Python hands signals to the main thread alone, and this is another one; leave signals= out, "
-            "and call stop() from a handler that the main thread sets"
+            "signals=True: Python delivers signals only to the main thread, and this is another one; leave out "
+            "signals=, and call stop() from a signal handler that the main thread sets"
         )
     return False
 

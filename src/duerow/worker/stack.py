@@ -1,9 +1,9 @@
 """The stack of a running handler: where it is in its code, asked for by an operator and answered by its worker.
 
-A question about a message is a message of its own, in the queue `NAME/stack`, with the message's id in its key and no
+A question about a message is a separate message, in the queue `NAME/stack`, with the message's id in its key and no
 payload. The answer replaces it. Each is due when it may be deleted; see `duerow.queue.beside`.
 
-Stacks hold files, lines and names of functions; no values, and no source text.
+Stacks contain files, lines and names of functions, but no values and no source text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from duerow.queue.beside import STACK
 from duerow.worker.attempt import Attempt
 
 ASKED: Final = timedelta(minutes=1)
-"""How long a question may be answered."""
+"""How long a question waits for its answer."""
 
 KEPT: Final = timedelta(hours=1)
 """How long an answer is kept."""
@@ -63,10 +63,11 @@ class Stack(msgspec.Struct, frozen=True, gc=False):
     """Where a running handler was in its code when its worker looked.
 
     Attributes:
-        frames: its calls, the outermost first: up to 200, the innermost ones. Without values and source text.
+        frames: its calls that have not returned, outermost first; at most the 200 innermost. Without values and source
+            text.
         attempt: the attempt.
         worker: the name of the worker.
-        at: when that was, by the worker's clock.
+        at: when the worker looked, by its clock.
         note: why there are no frames; None: there are some.
     """
 
@@ -93,7 +94,7 @@ def answer(attempt: Attempt, look: Look | None, worker: str, now: datetime) -> S
             frames, note = look(), NOT_PYTHON
         except TimeoutError:
             note = SILENT
-        except Exception as error:  # it looks into objects of the user's, which may do anything
+        except Exception as error:  # it inspects the user's objects, which may do anything
             note = f"its worker could not look: {type(error).__name__}"
     return Stack(tuple(frames), attempt.message.attempts, worker, now, None if frames else note)
 
@@ -103,7 +104,7 @@ Look = Callable[[], Sequence[StackFrame]]
 
 
 def places(names: Iterable[str]) -> list[str]:
-    """Return the queues in which questions about messages of these queues are; those of very long names have none."""
+    """Return the queues with questions about messages of these queues; a queue with a very long name has none."""
     return [name + STACK for name in names if re.fullmatch(QUEUE_NAME, name + STACK)]
 
 
@@ -113,7 +114,7 @@ def payload_of(stack: Stack) -> Any:
 
 
 def stack_of(payload: Any) -> Stack | None:
-    """Return the stack that was written as a payload; None: it is a question, or nothing that this version knows."""
+    """Return the stack that was written as a payload; None: it is a question, or in a form unknown to this version."""
     try:
         return None if payload is None else msgspec.convert(payload, Stack)
     except msgspec.ValidationError:
@@ -121,7 +122,7 @@ def stack_of(payload: Any) -> Stack | None:
 
 
 def of_thread(ident: int) -> list[StackFrame]:
-    """Return the frames of a handler that runs in a thread; if it runs an event loop there, of what that awaits."""
+    """Return the frames of a handler in a thread; if it runs an event loop, including what its task awaits."""
     calls = _calls(sys._current_frames().get(ident))
     for place, (frame, _) in enumerate(calls):
         if frame.f_code is asyncio.BaseEventLoop.run_until_complete.__code__:
@@ -131,13 +132,13 @@ def of_thread(ident: int) -> list[StackFrame]:
 
 
 def of_task(task: asyncio.Task[Any], ident: int) -> list[StackFrame]:
-    """Return the frames of a handler that runs in a task, from another thread than that of its loop.
+    """Return the frames of a handler that runs in a task, as seen from outside the thread of its loop.
 
     They include what the task awaits: coroutines, other tasks, and a function that runs in a thread (`to_thread`).
 
     Args:
         task: the task.
-        ident: the thread of the loop: that of the handler, as long as it does not await.
+        ident: the thread of the loop, in which the handler runs while it does not await.
     """
     return _told(_of_task(task, _calls(sys._current_frames().get(ident))))
 
@@ -148,7 +149,7 @@ def _calls(top: FrameType | None) -> list[tuple[FrameType, int]]:
 
 
 def _of_task(task: asyncio.Task[Any], running: Sequence[tuple[FrameType, int]]) -> Sequence[tuple[FrameType, int]]:
-    """Return the frames of a task: those that its thread is running, if they are its own, else those that it awaits."""
+    """Return the frames of a task: those that its thread is running if they belong to it, else those it awaits."""
     own = getattr(task.get_coro(), "cr_frame", None)
     begin = next((place for place, (frame, _) in enumerate(running) if frame is own), None)
     return list(_awaited(task)) if begin is None else running[begin:]
@@ -160,7 +161,7 @@ def _awaited(task: asyncio.Task[Any]) -> Iterator[tuple[FrameType, int]]:
     while awaited is not None:
         parts = [getattr(awaited, name, None) for name in ("cr_frame", "gi_frame", "ag_frame")]
         its = next((one for one in parts if isinstance(one, FrameType)), None)
-        if its is None:  # no coroutine: an object that has any attribute could be followed for ever
+        if its is None:  # no coroutine: an object that has any attribute could be followed forever
             break
         frame = its
         yield its, its.f_lineno
@@ -174,7 +175,7 @@ def _awaited(task: asyncio.Task[Any]) -> Iterator[tuple[FrameType, int]]:
 
 
 def _of_pool(call: Any) -> Iterator[tuple[FrameType, int]]:
-    """Yield the frames of what a thread of a pool calls."""
+    """Yield the frames of a call that runs in a thread of a pool."""
     for top in sys._current_frames().values():
         frames = _calls(top)
         for place, (frame, _) in enumerate(frames):

@@ -24,7 +24,7 @@ PATIENCE: Final = 5.0
 """Seconds that the last settlements may take once the handlers have ended."""
 
 LAST_WORDS: Final = 1.0
-"""Seconds in which the parts whose time is up may log what they leave undone."""
+"""Seconds that parts of the worker have after their time is up, to log what they could not finish."""
 
 FETCHER: Final = "fetcher"
 SETTLER: Final = "settler"
@@ -35,11 +35,11 @@ CANCELLATIONS: Final = "cancellations"
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """An event: the worker is asked to stop; if asked twice, it waits for no handler."""
+    """An event: the worker is asked to stop; if asked twice, it does not wait for handlers."""
 
 
 class LeftOver(msgspec.Struct, frozen=True):
-    """An event: this part of the worker has ended, by itself or with an error."""
+    """An event: this part of the worker has ended, normally or with an error."""
 
     role: Hashable
     error: BaseException | None = None
@@ -56,7 +56,7 @@ class StartSlot(msgspec.Struct, frozen=True):
 
 
 class DropSlot(msgspec.Struct, frozen=True):
-    """Give up on the thread or task of a slot: its handler was told, and nothing that it does counts."""
+    """Give up on the thread or task of a slot: its handler was told, and whatever it still does has no effect."""
 
     slot: Slot
 
@@ -66,7 +66,7 @@ class TurnsEnded(msgspec.Struct, frozen=True):
 
 
 class AllChanged(msgspec.Struct, frozen=True):
-    """Let all parts of the worker look at the run: it is over, closing, its time is up, or it has too many slots."""
+    """Have all parts of the worker look at the run: it is over, closing, its time is up, or it has too many slots."""
 
 
 class Supervisor:
@@ -93,7 +93,7 @@ class Supervisor:
     def wind_down(self) -> Plan[None]:
         """Claim nothing more, give back what has not begun, let handlers end, settle, and end in a bounded time.
 
-        Raises whatever error a part of the worker failed with.
+        Raises the error with which a part of the worker failed, if any.
         """
         run = self._run
         run.over = True

@@ -8,16 +8,16 @@ from duerow.settlement import Bury, Commit, Left, Move, Settlement
 
 
 def keeps(settlement: Settlement) -> bool:
-    """Return whether a turn that ends so keeps its handler's writes: yes if it is done or goes on, no if it failed."""
+    """Return whether the writes of a handler are kept: yes if its message is done or moves on, no if it failed."""
     return isinstance(settlement, Commit | Move | Left)
 
 
 def committed_by_hand(message: Message) -> Bury:
-    """Return the end of a turn whose handler may have committed: another attempt could write everything twice."""
+    """Return the end of a turn whose handler may have committed: with another attempt it could write twice."""
     return Bury(
         TransactionEnded(
-            f"message {message.id}: its handler committed the transaction that it was given, so what it wrote may "
-            "stand without the settlement; it is not tried again. Leave the end of the transaction to the worker"
+            f"message {message.id}: its handler committed the transaction that it was given, so its writes may be "
+            "stored without the settlement; the message is not tried again. Let the worker commit the transaction"
         )
     )
 

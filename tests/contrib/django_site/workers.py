@@ -65,7 +65,7 @@ class Workers(EmptyQueues):
             mail.push({"order": 0})
             told = run_worker("--queue", "archive")
             self.assertEqual((handled, archive.count(), mail.count()), (["a"], 0, 1))
-            self.assertIn("works on archive", told)
+            self.assertIn("is working on archive", told)
             database("other").close()
 
     def test_systemd_and_a_file_are_told_how_the_workers_are(self):

@@ -30,7 +30,7 @@ def test_other_files_and_other_tables_in_the_same_file_are_other_places(mine, tm
     ]:
         with (
             duerow.connect(target, migrate=True, **settings) as database,
-            pytest.raises(ConfigurationError, match="of another database"),
+            pytest.raises(ConfigurationError, match="of a different database"),
         ):
             database.queue("mail").commit(mine)
     mine.commit()

@@ -124,9 +124,9 @@ async def test_a_schedule_is_added_changed_and_removed_by_forms_and_tells_its_pa
 async def test_a_schedule_of_bytes_is_not_changed_by_a_form(memory: aio.Database, opened: Opened) -> None:
     await memory.schedule("raw", every=timedelta(hours=1), queue="reports", payload=b"\0")
     forms = Forms(opened(memory), "/schedules")
-    assert "no form can write" in (await forms.browser.get("/schedules/raw")).text
+    assert "no form can edit" in (await forms.browser.get("/schedules/raw")).text
     answer = await forms.send("/schedules/raw", queue="reports", recurrence="every", when="5m", payload="1")
-    assert "no form can write" in answer.text
+    assert "no form can edit" in answer.text
     assert (await memory.schedules())[0].payload == b"\0"
 
 

@@ -1,4 +1,4 @@
-"""Orders and what was sold."""
+"""Create the tables for orders and for items sold."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""Queues in the database of a Django project: put `duerow.contrib.django` into INSTALLED_APPS.
+"""Queues in the database of a Django project: add `duerow.contrib.django` to INSTALLED_APPS.
 
 mail = queue("mail")
 

@@ -16,7 +16,7 @@ from duerow.errors import DuerowError
 
 COLUMNS: Final = ("ready", "delayed", "leased", "dead")
 MOST: Final = 100
-"""Queues that the page shows; for each it reads what is in it."""
+"""The most queues that the page shows; it reads the statistics of each."""
 
 
 def dashboard_path() -> str | None:
@@ -29,26 +29,26 @@ def dashboard_path() -> str | None:
 
 @admin.register(QueueSummary)
 class QueueSummaryAdmin(admin.ModelAdmin):
-    """Lists the queues with what is in them, and leads to the dashboard."""
+    """Lists the queues with their numbers of messages, and links to the dashboard."""
 
     def has_view_permission(self, request: Any, obj: Any = None) -> bool:
-        """See whether somebody may view or operate queues."""
+        """Return whether the user may view or operate queues."""
         return role_of(request.user) is not None
 
     def has_module_permission(self, request: Any) -> bool:
-        """See whether the admin's first page mentions queues."""
+        """Return whether the admin's first page lists the queues."""
         return role_of(request.user) is not None
 
     def has_add_permission(self, request: Any) -> bool:
-        """Nobody: the first message makes a queue."""
+        """Return False: a queue is created by its first message."""
         return False
 
     def has_change_permission(self, request: Any, obj: Any = None) -> bool:
-        """Nobody: messages are changed on the dashboard."""
+        """Return False: messages are changed on the dashboard."""
         return False
 
     def has_delete_permission(self, request: Any, obj: Any = None) -> bool:
-        """Nobody: messages are removed on the dashboard."""
+        """Return False: messages are removed on the dashboard."""
         return False
 
     def changelist_view(self, request: Any, extra_context: Any = None) -> TemplateResponse:

@@ -1,4 +1,4 @@
-"""What `manage.py check` finds of queues."""
+"""The checks of queues for `manage.py check`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASK_BACKEND: Final = "duerow.contrib.django.tasks.DuerowBackend"
 
 
 def check_settings(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
-    """Check what the project says in DUEROW, without connecting to anything."""
+    """Check the project's setting DUEROW, without connecting to anything."""
     try:
         configured = django_settings()
         family_of(configured.database)
@@ -38,13 +38,13 @@ def check_settings(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]
 
 
 def check_tasks(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
-    """Check that something runs the tasks that TASKS gives to duerow: Django does so from 6.0 on."""
+    """Check that there is a task framework for duerow's backend in TASKS; Django has its own from 6.0 on."""
     if django.VERSION >= (6, 0) or find_spec("django_tasks") is not None:
         return []
     said = getattr(settings, "TASKS", {}).values()
     if not any(isinstance(one, dict) and one.get("BACKEND") == TASK_BACKEND for one in said):
         return []
-    what = f"TASKS names {TASK_BACKEND}, but Django {django.get_version()} has no tasks of its own"
+    what = f"TASKS names {TASK_BACKEND}, but Django {django.get_version()} has no task framework"
     return [Error(what, hint="Run pip install django-tasks, or upgrade to Django 6.0.", id="duerow.E005")]
 
 
@@ -58,10 +58,10 @@ def check_database(
             return []
         queues.run(queues.store.schema.check)
     except SchemaOutdated as error:
-        # A warning: manage.py migrate makes this check too, and goes no further after an error.
+        # A warning: manage.py migrate runs this check too, and would stop after an error.
         return [Warning(str(error), hint="Run manage.py migrate.", id="duerow.W002")]
     except SchemaNewer as error:
-        return [Error(str(error), hint="Upgrade duerow here too.", id="duerow.E003")]
+        return [Error(str(error), hint="Upgrade duerow here as well.", id="duerow.E003")]
     except DuerowError as error:
         return [Error(str(error), id="duerow.E004")]
     return []

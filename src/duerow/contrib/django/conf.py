@@ -16,11 +16,11 @@ from duerow.store import READ_TIMEOUT
 
 @dataclass(frozen=True, kw_only=True)
 class DjangoSettings:
-    """What a project says in DUEROW, by these names in capitals.
+    """The project's setting DUEROW, which has these names in capitals.
 
     Attributes:
         database: the alias of the database that holds the queues.
-        prefix: what the names of all tables begin with.
+        prefix: the prefix of all table names.
         schema: the database schema that holds the tables; None: the connection's default.
         encryption: the keys of payloads, a `duerow.encryption.Encryption`, or the dotted path of one or of a function
             that returns one; None: payloads are stored in clear text.
@@ -36,7 +36,7 @@ class DjangoSettings:
     dashboard: str | None = None
 
     def sealing(self) -> Any:
-        """Return what encrypts payloads, or None.
+        """Return the encryption of payloads, or None.
 
         Raises:
             ConfigurationError: there is nothing at the dotted path.
@@ -54,10 +54,10 @@ _NAMES = {one.name.upper(): one.name for one in fields(DjangoSettings)}
 
 
 def django_settings() -> DjangoSettings:
-    """Return what the project says in DUEROW.
+    """Return the project's setting DUEROW.
 
     Raises:
-        ConfigurationError: it says something that nobody would read, or of another type.
+        ConfigurationError: it has an unknown name or a wrong type, or names an unknown database.
     """
     said = getattr(settings, "DUEROW", {})
     if not isinstance(said, Mapping):

@@ -1,4 +1,4 @@
-"""Connections to the database of a Django project: duerow's own, and Django's in a transaction of its own."""
+"""Connections to the database of a Django project: duerow's own, and Django's within a Django transaction."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def store_of(alias: str, settings: Settings) -> SqlStore:
 
 
 class DjangoConnections(Connections):
-    """The blocking connections of a Django database; as `duerow.store.Connections`.
+    """The blocking connections of a Django database; see `duerow.store.Connections`.
 
-    Nothing is opened before the first use, so queues may be made where modules are imported. If the database's settings
-    change after that, as at the beginning of Django's tests, what is opened then leads to the other one.
+    Nothing is opened before the first use, so queues may be created when modules are imported. If the database's
+    settings change after that, as Django's tests do when they start, connections opened later lead to the new database.
 
     Args:
         alias: the database.
         store: its plans.
-        settings: how it is opened.
+        settings: the settings for opening it.
     """
 
     def __init__(self, alias: str, store: SqlStore, settings: Settings) -> None:
@@ -61,7 +61,7 @@ class DjangoConnections(Connections):
 
     @property
     def own(self) -> BlockingConnections:
-        """The connections of duerow's own."""
+        """The connections that duerow itself opens."""
         opened = self._opened
         if opened is not None and self._where == where(self.alias):
             return opened
@@ -85,7 +85,7 @@ class DjangoConnections(Connections):
         return self.own.open()
 
     def join(self, within: Any) -> Execute:
-        """See Connections.join. Django's connection of this alias leads to the queues; others are asked."""
+        """See Connections.join. Django's connection with this alias leads to the queues; others are checked."""
         if within is not connections[self.alias]:
             return self.own.join(within)
         try:
@@ -94,16 +94,16 @@ class DjangoConnections(Connections):
             raise unusable(self._store.context.dialect, error) from error
 
     def migrate(self, within: Any) -> list[str]:
-        """Make and change the tables in a transaction of Django's; return the names of the migrations."""
+        """Create and change the tables in a Django transaction; return the names of the migrations."""
         steps = self._steps(within)
-        # SQLite: nothing has to be held, and there may be no table yet to hold it by.
+        # SQLite: no lock is needed, and there may be no table yet to lock.
         return run(self._store.schema.migrate(), lambda step: None if step is BEGIN else steps(step))
 
     def _steps(self, within: Any) -> Raw:
         return self.own.steps_on_callers(unwrapped(within), within)
 
     def begin(self) -> DjangoTransaction:
-        """Begin a transaction of Django's for a handler; see Connections.begin."""
+        """Begin a Django transaction for a handler; see Connections.begin."""
         return DjangoTransaction(self)
 
     def listen(self, queues: Sequence[str]) -> Listener:
@@ -117,7 +117,7 @@ class DjangoConnections(Connections):
                 self._opened.close()
 
     def explained(self, error: BaseException) -> BaseException:
-        """Return an error of Django's as one of duerow's; any other error as it is."""
+        """Return a Django error as one of duerow's; return any other error unchanged."""
         if not isinstance(error, Error):
             return error
         cause = error.__cause__ or error
@@ -125,7 +125,7 @@ class DjangoConnections(Connections):
 
 
 class DjangoTransaction:
-    """A transaction of Django's that a handler writes in and its worker ends; see `duerow.store.OwnTransaction`.
+    """A Django transaction in which a handler writes and which its worker ends; see `duerow.store.OwnTransaction`.
 
     Attributes:
         connection: Django's connection of this thread, on which `atomic` was entered.
@@ -138,11 +138,13 @@ class DjangoTransaction:
         self._atomic = transaction.atomic(using=lender.alias)
         self._open = False
         if self.connection.in_atomic_block:
-            raise ConfigurationError("a transactional handler has a transaction of its own: run it outside of atomic()")
+            raise ConfigurationError("a transactional handler has its own transaction: run it outside of atomic()")
         try:
             self._atomic.__enter__()
             self._open = True
-            lender.join(self.connection)(BEGIN)  # SQLite: what begins by reading may not be let in to write later
+            lender.join(self.connection)(
+                BEGIN
+            )  # SQLite: a transaction that begins by reading may be unable to write later
         except Exception as error:
             self.roll_back()
             raise (lender.explained(error)) from error
@@ -153,7 +155,7 @@ class DjangoTransaction:
             return "rolled back"
         if self.connection.connection is None or not self.connection.is_usable():
             raise StoreUnavailable(
-                "the handler's transaction is of no more use: its connection broke, or it passed over an error"
+                "the handler's transaction can no longer be used: its connection broke, or it ignored an error"
             )
         return "open"
 

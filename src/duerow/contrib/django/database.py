@@ -73,12 +73,12 @@ class DjangoDatabase(Database):
         return super().claim(plan, self._within(within), many)
 
     def _lacks_tables(self, within: Any) -> bool:
-        """Return whether a statement was refused for want of tables; on a connection that can still be asked."""
+        """Return whether a statement was refused because tables are missing, if the connection can still be used."""
         try:
             super().run(self.store.schema.check, within)
         except SchemaOutdated:
             return True
-        except DuerowError:  # the transaction is of no more use, and the first error says why
+        except DuerowError:  # the transaction cannot be used any more, and the first error says why
             return False
         return False
 
@@ -96,7 +96,7 @@ class DjangoDatabase(Database):
         connection = connections[self.alias]
         if not connection.in_atomic_block:
             return None
-        connection.validate_no_broken_transaction()  # as the ORM does: nothing of it would be committed
+        connection.validate_no_broken_transaction()  # as the ORM does: nothing in it would be committed
         return connection
 
 
@@ -117,7 +117,7 @@ def database(using: str | None = None) -> DjangoDatabase:
     It connects only when it is used, so modules may call this at import time.
 
     Args:
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
 
     Raises:
         ConfigurationError: the setting DUEROW is invalid, or duerow has no store for this database.
@@ -127,7 +127,7 @@ def database(using: str | None = None) -> DjangoDatabase:
 
 
 def databases() -> list[DjangoDatabase]:
-    """Return the Django databases whose queues were requested, that of DUEROW first."""
+    """Return the Django databases whose queues have been requested, starting with that of DUEROW."""
     configured, first = django_settings(), database()
     with _OPENING:
         return [first, *(one for (_, said), one in _OPENED.items() if said == configured and one is not first)]
@@ -142,7 +142,7 @@ def queue(name: str, *, using: str | None = None, **options: Any) -> Queue[Any]:
 
     Args:
         name: its name.
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
         options: its settings, as `duerow.Database.queue` takes them.
     """
     return database(using).queue(name, **options)
@@ -152,7 +152,7 @@ def url(using: str | None = None) -> str:
     """Return the URL of a Django database, as the rest of duerow takes it: `duerow.aio.connect(url())`.
 
     Args:
-        using: the alias of the database; default: what DUEROW says, else `default`.
+        using: the alias of the database; default: the one that DUEROW names, else `default`.
 
     Raises:
         ConfigurationError: duerow has no store for it, or it is an in-memory database of one connection.

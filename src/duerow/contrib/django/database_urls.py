@@ -1,4 +1,4 @@
-"""Where a Django database is, as a URL of duerow's: both lead to the same tables."""
+"""The duerow URL of a Django database: both lead to the same tables."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from duerow.store.backends import has_backend
 _OF_DJANGO: Final = frozenset(
     ("pool", "isolation_level", "server_side_binding", "assume_role", "cursor_factory", "context", "client_encoding")
 )
-"""What OPTIONS say of PostgreSQL to Django itself, not to the driver."""
+"""The OPTIONS for PostgreSQL that are meant for Django, not for the driver."""
 
 
 def where(alias: str) -> tuple[Any, ...]:
-    """Return what of a database's settings may change while a process runs: tests put a database of their own there."""
+    """Return the database settings that may change while a process runs: tests put their own database there."""
     said = connections[alias].settings_dict
     return said["NAME"], said["HOST"], said["PORT"], said["USER"], said["PASSWORD"]
 
 
 def scheme_of(alias: str) -> str:
-    """Return the scheme of a Django database in URLs of duerow's, which is what Django calls its vendor.
+    """Return the scheme of a Django database in duerow's URLs, which is Django's name for its vendor.
 
     Raises:
         ConfigurationError: duerow has no store for it.
@@ -34,7 +34,7 @@ def scheme_of(alias: str) -> str:
     vendor: str = connections[alias].vendor
     if not has_backend(vendor):
         raise ConfigurationError(
-            f"DATABASES[{alias!r}] is of the vendor {vendor!r}, for which duerow has no store; put the queues into "
+            f"DATABASES[{alias!r}] has the vendor {vendor!r}, for which duerow has no store; put the queues into "
             'another database: DUEROW = {"DATABASE": …}'
         )
     return vendor
@@ -44,7 +44,7 @@ def url_of(alias: str) -> str:
     """Return the URL of a Django database.
 
     Raises:
-        ConfigurationError: duerow has no store for it, or it is in the memory of one connection.
+        ConfigurationError: duerow has no store for it, or it is an in-memory database of one connection.
     """
     scheme = scheme_of(alias)
     said = connections[alias].settings_dict
@@ -56,8 +56,8 @@ def _sqlite(alias: str, said: Mapping[str, Any]) -> URL:
     name = str(said["NAME"])
     if name in ("", ":memory:"):
         raise ConfigurationError(
-            f"DATABASES[{alias!r}] is in the memory of one connection, where no worker would see its queues: give NAME "
-            "a file (tests put a database there that can be shared)"
+            f"DATABASES[{alias!r}] is an in-memory database of one connection, so no worker would see its queues; set "
+            "NAME to a file (in tests, Django replaces it with a database that can be shared)"
         )
     query: dict[str, str] = {}
     if name.startswith("file:"):
@@ -88,7 +88,7 @@ def _server(scheme: str, said: Mapping[str, Any]) -> URL:
 
 
 def _options(scheme: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return what OPTIONS say to the driver."""
+    """Return the OPTIONS that are meant for the driver."""
     if scheme == "postgresql":
         found = {name: str(value) for name, value in options.items() if name not in _OF_DJANGO}
         if role := options.get("assume_role"):

@@ -1,4 +1,4 @@
-"""Django's own framework for tasks: `django.tasks` from Django 6.0 on, before that the package django-tasks."""
+"""Django's own task framework: `django.tasks` from Django 6.0 on, the package django-tasks before that."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ __all__ = [
 
 
 def duerow_backends(kind: type[Any]) -> dict[str, Any]:
-    """Return the project's backends of a type by their aliases."""
+    """Return the project's task backends of a type, by their aliases."""
     made = {alias: task_backends[alias] for alias in task_backends.settings}
     return {alias: backend for alias, backend in made.items() if isinstance(backend, kind)}

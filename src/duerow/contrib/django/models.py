@@ -1,4 +1,4 @@
-"""What the admin lists; it has no table of its own."""
+"""The model that the admin lists; it has no table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from django.db import models
 
 
 class QueueSummary(models.Model):
-    """The queues, as the admin shows them, and what people may do with them there and on the dashboard."""
+    """The queues as the admin shows them, and the permissions for them in the admin and on the dashboard."""
 
     name = models.CharField(max_length=100, primary_key=True)
 
     class Meta:
-        """Rows are never read: what is shown comes from the queues themselves."""
+        """There are no rows: the admin shows data from the queues themselves."""
 
         managed = False
         default_permissions = ()

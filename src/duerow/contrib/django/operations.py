@@ -1,4 +1,4 @@
-"""How Django's migrations make and change the tables of queues."""
+"""How Django's migrations create and change the tables of queues."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from duerow.stores.sql.migrations import MIGRATIONS
 class MigrateQueues(Operation):
     """Bring the tables of the queues up to a version of their schema.
 
-    They are brought up to the newest version at once, so a later migration of Django's may find nothing to do. The
-    tables stay if the migration is undone: there may be messages in them.
+    The tables are brought up to the newest version at once, so a later Django migration may find nothing to do. They
+    stay if the migration is reversed, because there may be messages in them.
 
     Args:
-        version: the number of the last of duerow's own migrations that this one stands for.
+        version: the number of the last duerow migration that this operation includes.
     """
 
     reduces_to_sql = True
@@ -31,7 +31,7 @@ class MigrateQueues(Operation):
         """Change nothing: these tables have no models."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make what is missing, in the transaction of the migration where the database can."""
+        """Create what is missing, in the transaction of the migration if the database supports that."""
         connection = schema_editor.connection
         queues = database()
         if connection.alias != queues.alias or not router.allow_migrate(connection.alias, app_label):
@@ -52,10 +52,10 @@ class MigrateQueues(Operation):
 
     @property
     def migration_name_fragment(self) -> str:
-        """How a migration is called by this operation."""
+        """The part of a migration's name that stands for this operation."""
         return f"queues_{self.version}"
 
 
 def _statements(queues: DjangoDatabase) -> list[str]:
-    """Return what `manage.py sqlmigrate` shows: the SQL for an empty database."""
+    """Return the statements that `manage.py sqlmigrate` shows: the SQL for an empty database."""
     return [line for line in queues.migration_sql().split("\n\n") if line.strip()]

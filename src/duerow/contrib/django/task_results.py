@@ -1,4 +1,4 @@
-"""What became of a task, read from its message and from the history of its queue."""
+"""The result of a task, read from its message and from the history of its queue."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ ENQUEUED: Final = "enqueued-at"
 """The header that says when the task was enqueued."""
 
 RUN_AFTER: Final = "run-after"
-"""The header that says the earliest time at which it was to run, if any was given."""
+"""The header with the earliest time at which it may run, if one was given."""
 
 RETURNED: Final = "return_value"
-"""What of the payload in the history is what the function returned."""
+"""The member of the payload in the history that holds what the function returned."""
 
 
 def written(moment: datetime) -> str:
-    """Return a moment as a header holds it."""
+    """Return a time as a header stores it."""
     return moment.isoformat()
 
 
 def read(header: Any) -> datetime | None:
-    """Return the moment in a header."""
+    """Return the time in a header."""
     return None if header is None else datetime.fromisoformat(str(header))
 
 
 def local(moment: datetime | None) -> datetime | None:
-    """Return a moment of duerow's, in UTC, as the project writes moments."""
+    """Return one of duerow's times, in UTC, in the form that the project uses."""
     if moment is None or settings.USE_TZ:
         return moment
     return timezone.make_naive(moment)
@@ -47,7 +47,7 @@ def result_id(queue: str, id: int) -> str:
 
 
 def parsed_id(result_id: object) -> tuple[str, int] | None:
-    """Return the queue and the message of a result's id; None if it is none of duerow's."""
+    """Return the queue and the message of a result's id; None if it is not one of duerow's."""
     queue, colon, number = str(result_id).rpartition(":")
     if not colon or not queue or not number.isdecimal() or not number.isascii():
         return None
@@ -78,13 +78,13 @@ def new_result(task: Task, id: str, args: Any, kwargs: Any, enqueued_at: datetim
 
 
 def found_result(alias: str, queue_name: str, message: Message | None, turns: Sequence[Event]) -> TaskResult:
-    """Return what became of a task.
+    """Return the result of a task.
 
     Args:
         alias: the backend.
-        queue_name: the name of its queue among the backend's.
-        message: its message, if that is still there.
-        turns: its turns, the latest first; there is one unless there is a message.
+        queue_name: the backend's name for its queue.
+        message: its message, if it still exists.
+        turns: its turns, latest first; at least one if there is no message.
     """
     source: Message | Event = turns[0] if message is None else message
     ended = next((turn for turn in turns if turn.outcome == "done"), None)
@@ -125,7 +125,7 @@ def task_of(alias: str, queue_name: str, source: Message | Event) -> Task:
     """Return the task that was enqueued.
 
     Raises:
-        ImportError: there is no such function any more.
+        ImportError: the function no longer exists.
     """
     task = import_string(source.payload["task"])
     if not isinstance(task, Task):

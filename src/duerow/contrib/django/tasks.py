@@ -52,17 +52,17 @@ from duerow.worker.attempt import current
 
 KEEP_RESULTS: Final = timedelta(days=7)
 ONCE: Final[RetryPolicy] = limited(1, fixed(timedelta(0)))
-"""Django says nothing of attempts: what fails has failed, unless the project wants more."""
+"""Django does not define retries: a task that fails has failed, unless the project asks for more attempts."""
 
 OPTIONS: Final = {"DATABASE", "PREFIX", "KEEP_RESULTS", "RETRY", "LEASE", "AT_ONCE"}
 _TURNS: Final = 1_000
-"""How many turns of one task a result tells of."""
+"""The most turns of a task that its result includes."""
 
 
 class DuerowBackend(BaseTaskBackend):
     """Keeps tasks in queues of the project's database; a worker of `manage.py runworker` runs them.
 
-    OPTIONS may have:
+    OPTIONS may contain:
 
     - `DATABASE`: the alias of the database; default: that of DUEROW.
     - `PREFIX`: a prefix for the names of its queues; default: none.
@@ -92,7 +92,7 @@ class DuerowBackend(BaseTaskBackend):
         return database(self.options.get("DATABASE"))
 
     def queue(self, queue_name: str) -> Queue[Any]:
-        """Return one of the backend's queues by its name."""
+        """Return the backend's queue with this name."""
         queue = self._queues.get(queue_name)
         if queue is None or queue.database is not self.database:
             queue = self._queues[queue_name] = self.database.queue(
@@ -146,7 +146,10 @@ class DuerowBackend(BaseTaskBackend):
             queue = self.queue(queue_name)
         except DuerowError as error:
             raise TaskResultDoesNotExist(result_id) from error
-        message, turns = queue.get(id), queue.history(id=id, limit=_TURNS)  # in this order: it may end in between
+        message, turns = (
+            queue.get(id),
+            queue.history(id=id, limit=_TURNS),
+        )  # in this order, because the task may end in between
         source = turns[0] if message is None and turns else message
         if source is None or not is_task(source.payload):
             raise TaskResultDoesNotExist(result_id)
@@ -158,16 +161,16 @@ class DuerowBackend(BaseTaskBackend):
         """Return a worker that runs the tasks of some of the queues, or of all.
 
         Args:
-            queue_names: names among the backend's queues; default: all of QUEUES.
+            queue_names: names of the backend's queues; default: all of QUEUES.
             options: further options of the worker; see `duerow.Worker`.
 
         Raises:
-            ConfigurationError: the backend has no list of queues, and none was named.
+            ConfigurationError: the backend has no list of queues, and no queue was named.
         """
         names = list(queue_names) or sorted(self.queues)
         if not names:
             raise ConfigurationError(
-                f'TASKS[{self.alias!r}] takes queues of any name ("QUEUES": []), so say which to work on: --queue NAME'
+                f'TASKS[{self.alias!r}] takes queues of any name ("QUEUES": []): name those to work on, --queue NAME'
             )
         layers = [*options.pop("middleware", ()), django_connections]
         return Worker([self.queue(name) for name in names], self.run, middleware=layers, **options)
@@ -202,7 +205,7 @@ class DuerowBackend(BaseTaskBackend):
         return Commit(payload={**message.payload, RETURNED: value})
 
     def _begun(self, message: Message[Any], queue: Queue[Any], queue_name: str) -> TaskResult:
-        """Return the result of a task that begins now."""
+        """Return the result of a task that is beginning."""
         if not is_task(message.payload):
             raise Bury(f"message {message.id} of queue {message.queue} was not pushed by Django's tasks")
         task = task_of(self.alias, queue_name, message)
@@ -240,7 +243,7 @@ class DuerowBackend(BaseTaskBackend):
     # Checks.
 
     def check(self, **kwargs: Any) -> list[checks.CheckMessage]:
-        """Return the problems with the settings."""
+        """Return the problems in the settings."""
         found: list[checks.CheckMessage] = []
         if "duerow.contrib.django" not in settings.INSTALLED_APPS:
             hint = "Add it, and run manage.py migrate."

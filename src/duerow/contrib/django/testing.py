@@ -1,6 +1,6 @@
-"""Helpers for the tests of a Django project: run or inspect what was pushed, and begin with empty queues.
+"""Helpers for the tests of a Django project: run or inspect what was pushed, and start with empty queues.
 
-A `TestCase` needs no preparation: messages are pushed in the test's transaction, and are gone when it ends. Only a
+A `TestCase` needs no preparation: messages are pushed in the test's transaction, and disappear when it ends. Only a
 `TransactionTestCase`, which commits, needs `EmptyQueues`.
 """
 
@@ -26,11 +26,11 @@ from duerow.testing import Handled, MovableClock, drain
 def run_handlers(using: str | None = None, *, clock: MovableClock | None = None, raising: bool = True) -> list[Handled]:
     """Hand due messages to the handlers of their queues, in this thread, until nothing is due; return the turns.
 
-    Handlers, and `duerow.Tasks`, are found as `manage.py runworker` finds them.
+    Handlers and `duerow.Tasks` are found in the same way as by `manage.py runworker`.
 
     Args:
         using: the alias of the database; default: that of DUEROW.
-        clock: a clock to move on, if the queues have one.
+        clock: the clock of the queues, to move it forward, if they have one.
         raising: whether to raise a handler's exception.
     """
     apps.get_app_config("duerow").discover()
@@ -103,7 +103,7 @@ def empty_queues(using: str | None = None) -> None:
 
 
 def close_queues(using: str | None = None) -> None:
-    """Close duerow's own connections, which would keep Django from removing its test database."""
+    """Close duerow's own connections, which would prevent Django from removing its test database."""
     database(using).close()
     views = sys.modules.get("duerow.contrib.django.views")
     if views is not None:
@@ -111,12 +111,12 @@ def close_queues(using: str | None = None) -> None:
 
 
 def _is_there(context: Any, table: Any) -> Plan[bool]:
-    """Ask whether the database has a table; some are there for the length of a transaction only."""
+    """Return whether the database has a table; some tables exist only during a transaction."""
     return bool((yield context.step(Statement(context.dialect.table_exists(table), kept=False), {})))
 
 
 class EmptyQueues(TransactionTestCase):
-    """A test case whose tests commit, and leave no messages to the next test."""
+    """A test case whose tests commit, but leave no messages for the next test."""
 
     def _fixture_teardown(self) -> None:
         empty_queues()

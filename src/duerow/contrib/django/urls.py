@@ -1,4 +1,4 @@
-"""The dashboard among the pages of a Django project: `path("queues/", include("duerow.contrib.django.urls"))`."""
+"""The URLs of the dashboard in a Django project: `path("queues/", include("duerow.contrib.django.urls"))`."""
 
 from __future__ import annotations
 

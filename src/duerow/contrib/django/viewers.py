@@ -1,4 +1,4 @@
-"""What the people of a Django project may do with queues: their permissions, as roles of the dashboard."""
+"""What the users of a Django project may do with queues: their permissions, as roles of the dashboard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OPERATE: Final = "duerow.operate_queues"
 
 
 def role_of(user: Any) -> str | None:
-    """Return the role of a user: operator or viewer; None: it may not see the queues."""
+    """Return the role of a user: operator or viewer; None if the user may not see the queues."""
     if user is None or not user.is_active:
         return None
     if user.has_perm(OPERATE):

@@ -1,4 +1,4 @@
-"""The dashboard as a view, for whoever has the permission: Django's users, Django's login."""
+"""The dashboard as a view for users with the permission, with Django's users and login."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from duerow.contrib.django.database_urls import url_of
 from duerow.contrib.django.viewers import role_of
 
 _DASHBOARDS: dict[tuple[str, DjangoSettings], BridgedDashboard] = {}
-"""The dashboards by where their queues are."""
+"""The dashboards, by the database and the settings of their queues."""
 
 _MAKING = threading.Lock()
 
@@ -48,9 +48,9 @@ def close_dashboards() -> None:
         one.close()
 
 
-@csrf_exempt  # its forms carry tokens of their own
+@csrf_exempt  # the dashboard's forms have their own tokens
 def dashboard(request: Any, path: str = "") -> Any:
-    """Answer with the dashboard; send people to the login, and those without a permission away."""
+    """Serve the dashboard; redirect to the login if nobody is logged in, and refuse users without permission."""
     from duerow.web import Viewer, roles_of
 
     role = role_of(request.user)
@@ -79,7 +79,7 @@ def dashboard(request: Any, path: str = "") -> Any:
 
 
 def _login_url() -> str | None:
-    """Return the admin's login if LOGIN_URL is Django's default and leads nowhere, as in a new project; else None."""
+    """Return the admin's login if LOGIN_URL is Django's default and does not exist, as in a new project; else None."""
     if settings.LOGIN_URL != global_settings.LOGIN_URL:
         return None
     try:
@@ -93,7 +93,7 @@ def _login_url() -> str | None:
 
 
 async def _awaited(response: BridgedResponse) -> AsyncIterator[bytes]:
-    """Yield what comes without blocking the server's loop; Django would read a plain iterator to its end first."""
+    """Yield the chunks without blocking the server's loop; Django would read a plain iterator to its end first."""
     following = sync_to_async(lambda: next(response.chunks, None), thread_sensitive=False)
     try:
         while (chunk := await following()) is not None:

@@ -25,7 +25,7 @@ def django_connections(message: Any, call_next: Callable[[Any], Any]) -> Any:
 
 
 def _close_old_connections() -> None:
-    """As Django's own; but not one with a transaction, be it a handler's or a test's."""
+    """Close connections as Django does, except those with a transaction, which may be a handler's or a test's."""
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
@@ -37,7 +37,7 @@ def project_tasks() -> list[Tasks]:
     for app in apps.get_app_configs():
         for name in ("queues", "tasks"):
             module = sys.modules.get(f"{app.name}.{name}")
-            # Types are compared, since looking at a proxy may make it act.
+            # Only types are compared: other access may trigger a proxy.
             named = [one for one in vars(module).values() if type(one) is Tasks] if module else []
             found.update({id(one): one for one in named})
     return list(found.values())
@@ -65,7 +65,7 @@ def handled_workers(queues: DjangoDatabase, names: set[str], **options: Any) -> 
     Args:
         queues: the database.
         names: only these queues; empty: all.
-        options: options of the workers, instead of those of `@queue.handler(…)`.
+        options: options of the workers, which override those of `@queue.handler(…)`.
     """
     workers = []
     for queue in queues.handled.values():

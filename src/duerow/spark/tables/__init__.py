@@ -1,7 +1,7 @@
-"""Tables at both ends of a pipeline on Spark: rows of messages written once, and messages of rows read once.
+"""Tables at both ends of a pipeline on Spark: messages become rows exactly once, and rows become messages exactly once.
 
-Read it in this order: `job` (the driver makes batches), `write` (its tasks write files, in folders by `partitions`, or
-chunks of rows), `delivery` (batches reach the table), `manifest`, `compaction` and `read` (tables of Parquet files),
-`lakes` (Delta and Iceberg), `database` (tables of databases), `source` and `portions` (the way from a table). `folder`
-is where files are.
+Read the modules in this order: `job` (the driver makes batches), `write` (tasks write files, in folders given by
+`partitions`, or chunks of rows), `delivery` (batches reach the table), `manifest`, `compaction` and `read` (tables of
+Parquet files), `lakes` (Delta and Iceberg), `database` (tables in databases), `source` and `portions` (reading tables
+and files). `folder` provides access to files.
 """

@@ -1,9 +1,9 @@
-"""Small files of a Parquet table become larger ones, while readers see each row once.
+"""Merge small files of a Parquet table into larger ones, while readers see each row once.
 
-A compaction is a message in the queue of the table's batches, and there is at most one. Its first turn writes larger
-files, which nobody sees, and turns the message into an entry, which replaces the entries of the small files. Its next
-turn brings that entry into the table. So two compactions never replace the same batch: the second one begins when the
-first one's entry is there. What a process writes that has lost the message is in no entry.
+A compaction is a message in the queue of the table's batches; there is at most one at a time. Its first turn writes
+larger files, which no reader sees yet, and turns the message into an entry that replaces the entries of the small
+files. Its next turn adds that entry to the table. So two compactions never replace the same batch: the second begins
+only after the first one's entry is in the table. Files of a process that has lost the message belong to no entry.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from duerow.spark.tables.manifest import FILES, DataFile, Gone, Manifest, TableE
 from duerow.spark.tables.partitions import folder_name
 
 LARGE: Final = 128 << 20
-"""The bytes of a file that is not merged any more."""
+"""The size in bytes from which files are no longer merged."""
 
 KEPT: Final = timedelta(hours=1)
-"""How long the files that were merged stay for queries that began before."""
+"""How long merged files are kept, for queries that began before the merge."""
 
 
 def compacted(folder: Folder) -> TableEntry | None:
-    """Write larger files; return the entry that brings them into the table; None: there is nothing to merge."""
+    """Write larger files; return the entry that adds them to the table, or None if there is nothing to merge."""
     entries = Manifest(folder).entries()
     small = [file for entry in entries for file in entry.files if file.size < LARGE]
     if len(entries) < 2:
@@ -46,9 +46,9 @@ def compacted(folder: Folder) -> TableEntry | None:
 
 
 def _merge(folder: Folder, small: Sequence[DataFile], name: str) -> tuple[list[DataFile], list[DataFile]]:
-    """Write files that hold the rows of small ones, each of files that are alike; return also what is left.
+    """Write files with the rows of small ones, merging similar files; return also the files that are left.
 
-    Alike are files of one partition that have the same columns.
+    Files are similar if they belong to the same partition and have the same columns.
     """
     from pyarrow import parquet
 
@@ -69,7 +69,7 @@ def _merge(folder: Folder, small: Sequence[DataFile], name: str) -> tuple[list[D
 
 
 def _groups(files: Iterable[DataFile]) -> list[list[DataFile]]:
-    """Divide files so that each group is one large file."""
+    """Divide files into groups, each of which becomes one large file."""
     groups: list[list[DataFile]] = [[]]
     for file in files:
         groups[-1].append(file)

@@ -1,4 +1,4 @@
-"""Tables of databases, as SQLAlchemy reaches them: rows are inserted once, and read on by a column that grows."""
+"""Tables in databases, through SQLAlchemy: rows are inserted exactly once, and read by a column that only grows."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 LEDGER: Final = "duerow_batches"
-"""The table that records the names of the chunks that are there, beside the tables that they went to."""
+"""The table with the names of the chunks that were inserted; it is in the same database as their tables."""
 
 DIVIDED: Final = "/"
-"""What ends the second name that is recorded of a chunk whose halves are inserted in its place."""
+"""The suffix of a second name, which is recorded for a chunk if its halves are inserted instead of it."""
 
 
 class RowsRefused(DuerowError):
-    """A table refuses rows because of what they hold, or has refused them before."""
+    """A table refuses rows because of their values, or has refused them before."""
 
 
 @lru_cache(maxsize=8)
 def engine_of(url: str) -> Engine:
-    """Return the engine of this process for a URL; one of JDBC's is understood if it has no parameters of its own.
+    """Return this process's engine for a URL; JDBC URLs without parameters are accepted too.
 
-    Its errors do not show the values of rows: they are kept with messages, whose payloads may be encrypted.
+    Its errors do not show the values of rows, because errors are kept with messages, whose payloads may be encrypted.
 
     Raises:
         ConfigurationError: SQLAlchemy does not understand the URL.
@@ -45,7 +45,7 @@ def engine_of(url: str) -> Engine:
     scheme, _, rest = url.removeprefix("jdbc:").partition("://")
     try:
         read = sa.make_url(f"{_driver(scheme)}://{rest}")
-    except (ArgumentError, ValueError):  # which may show the password
+    except (ArgumentError, ValueError):  # the error may show the password
         read = None
     if read is None:
         raise ConfigurationError(
@@ -55,7 +55,7 @@ def engine_of(url: str) -> Engine:
 
 
 def _driver(scheme: str) -> str:
-    """Return the driver of duerow's own store for a URL that names none; as it is, if that has none."""
+    """Return the scheme with the driver that duerow's own store uses if it names none; unchanged if there is none."""
     for found in entry_points(group="duerow.stores", name=scheme):
         if (driving := getattr(found.load(), "driving", None)) is not None:
             return str(driving.blocking)
@@ -76,17 +76,17 @@ def table_of(station: TableSink | TableSource, on: Connection) -> sa.Table:
 
 
 def strange(station: TableSink, columns: Sequence[str]) -> list[str]:
-    """Return those of these columns that the table of a station has not."""
+    """Return the columns among these that a station's table does not have."""
     with engine_of(str(station.url)).connect() as on:
         known = table_of(station, on).columns
         return [name for name in columns if name not in known]
 
 
 def insert_once(sink: TableSink, chunk: RowChunk) -> None:
-    """Insert rows, and record the name of their chunk in the same transaction; do nothing if it is recorded.
+    """Insert rows and record their chunk's name in the same transaction; do nothing if it is already recorded.
 
     Raises:
-        RowsRefused: the table refuses the rows, or they were divided before; nothing was inserted.
+        RowsRefused: the table refuses the rows, or the chunk was divided before; nothing was inserted.
     """
     engine = engine_of(str(sink.url))
     ledger = _ledger(engine)
@@ -109,9 +109,9 @@ def insert_once(sink: TableSink, chunk: RowChunk) -> None:
 
 
 def divide_once(sink: TableSink, chunk: RowChunk) -> bool:
-    """Record that the halves of a chunk are inserted in its place; return False if it is there as a whole.
+    """Record that the halves of a chunk are inserted instead of it; return False if the chunk was already inserted.
 
-    Otherwise a late delivery could insert the whole beside its halves, if the table takes the rows by then.
+    Otherwise a late delivery could insert the chunk in addition to its halves, if the table accepts the rows by then.
     """
     engine = engine_of(str(sink.url))
     ledger, names = _ledger(engine), (chunk.name, f"{chunk.name}{DIVIDED}")
@@ -125,11 +125,11 @@ def divide_once(sink: TableSink, chunk: RowChunk) -> bool:
 
 
 def _is_there(on: Connection, ledger: sa.Table, sink: TableSink, chunk: RowChunk) -> bool:
-    """Return whether the rows of a chunk are in the table; raise RowsRefused if it was divided."""
+    """Return whether the rows of a chunk are in the table; raise RowsRefused if the chunk was divided."""
     if not _has(on, ledger, chunk.name):
         return False
     if _has(on, ledger, f"{chunk.name}{DIVIDED}"):
-        raise RowsRefused(f"{sink}: the table {sink.table} has refused a row of these before")
+        raise RowsRefused(f"{sink}: the table {sink.table} has already refused one of these rows")
     return True
 
 
@@ -139,11 +139,11 @@ def _has(on: Connection, ledger: sa.Table, name: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _ledger(engine: Engine) -> sa.Table:
-    """Return the table of names, which is created if it is missing."""
+    """Return the table of names; create it if it is missing."""
     ledger = sa.Table(LEDGER, sa.MetaData(), sa.Column("name", sa.String(100), primary_key=True))
     try:
         ledger.create(engine, checkfirst=True)
-    except DBAPIError:  # another process was faster, or it may not
+    except DBAPIError:  # another process was faster, or this user may not create it
         if not sa.inspect(engine).has_table(LEDGER):
             raise
     return ledger
@@ -154,14 +154,14 @@ def _values(table: sa.Table, columns: Sequence[str], row: Sequence[Any]) -> dict
 
 
 _TRAVEL: Final = (Decimal, datetime, date, time, timedelta, bytes, UUID, float)
-"""The types whose values JSON carries as text."""
+"""The types whose values are text in JSON."""
 
 
 _NO_NUMBERS: Final = ("nan", "inf", "-inf")
 
 
 def _value(column: sa.Column[Any], value: Any) -> Any:
-    """Return a value that JSON has carried as the column takes it; raise ValidationError if it cannot be such."""
+    """Return a JSON value as a value for the column; raise ValidationError if that is impossible."""
     if isinstance(column.type, sa.JSON) or value is None:
         return value
     if isinstance(value, dict | list):
@@ -189,11 +189,11 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
 
     Args:
         source: the station.
-        after: the last value of that column, as JSON carries it; None: from the beginning.
+        after: the last value of that column, as a JSON value; None: from the beginning.
 
     Raises:
-        ConfigurationError: there is no such table or column.
-        InvalidOutcome: several rows have the same value, so that some of them would be missed.
+        ConfigurationError: the table or column does not exist.
+        InvalidOutcome: several rows have the same value, so some of them would be missed.
     """
     with engine_of(str(source.url)).connect() as on:
         table = table_of(source, on)
@@ -208,6 +208,6 @@ def rows_after(source: TableSource, after: Any) -> list[dict[str, Any]]:
         if row[column.name] == (value := following[column.name]):
             raise InvalidOutcome(
                 f"{source}: several rows of the table {source.table} have the {source.column} {shown(value, 200)}; "
-                "name a column without repeated values, since reading goes on after the last one"
+                "name a column without repeated values, because reading continues after the last one"
             )
     return rows[: source.rows]

@@ -1,7 +1,7 @@
-"""How a batch reaches its table: in an executor, by its message, as often as it takes.
+"""How a batch reaches its table: a message delivers it, in an executor, as many times as it takes.
 
-Each table records the names of the batches that it has, in the transaction or the commit that takes a batch in. So a
-message that is delivered again changes nothing, and its turn ends as done.
+Each table records the names of the batches that it has, in the transaction or commit that adds a batch. So a message
+that is delivered again changes nothing, and its turn ends as done.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from duerow.spark.tables.manifest import Manifest, TableEntry
 from duerow.spark.tables.write import RowChunk
 
 COMPACT: Final = "compact"
-"""The key of a compaction, so that there is one at most; and the field that asks for it."""
+"""The key of a compaction, so that there is at most one; and the field that asks for it."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Deliverer(Delivery):
     """Carries out deliveries."""
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
-        """Bring a batch into the table; return how its message ends."""
+        """Add a batch to the table; return how its message ends."""
         payload, sink = message.payload, self.sink
         try:
             if sink.format == "jdbc":
@@ -41,7 +41,7 @@ class Deliverer(Delivery):
                 return _compact(sink)
             made = msgspec.convert(payload, TableEntry)
         except msgspec.ValidationError as error:
-            return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is no batch of it: {error}"))
+            return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is not a batch of it: {error}"))
         return _bring(sink, made)
 
 
@@ -51,7 +51,7 @@ def deliverer(delivery: Delivery) -> Deliverer:
 
 
 def _insert(sink: TableSink, chunk: RowChunk) -> Settlement:
-    """Insert rows; if the table refuses them, they go on in halves, and the one at fault is buried alone."""
+    """Insert rows; if the table refuses them, split them in halves, until the row at fault is buried alone."""
     try:
         database.insert_once(sink, chunk)
     except database.RowsRefused as refused:

@@ -1,4 +1,4 @@
-"""A folder of files, on this machine or in a store of objects, as PyArrow reaches it from every process."""
+"""A folder of files, on this machine or in an object store, which PyArrow can reach from every process."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileInfo
 
 RENAMES: Final = ("local", "hdfs")
-"""The file systems where a file is visible while it is written, and can be renamed at once."""
+"""The file systems in which a file is visible while it is written, and can be renamed atomically."""
 
 UNSEEN: Final = (".", "_")
-"""How names of files begin that are not data."""
+"""The prefixes of the names of files that are not data."""
 
 
 class Folder:
     """A folder.
 
     Args:
-        path: its absolute path on every machine, or a URL that PyArrow opens.
+        path: its absolute path on every machine, or a URL that PyArrow can open.
 
     Raises:
-        ConfigurationError: PyArrow knows no such file system, or cannot reach it.
+        ConfigurationError: PyArrow does not support this file system, or cannot reach it.
     """
 
     def __init__(self, path: str) -> None:
@@ -40,22 +40,22 @@ class Folder:
                 self.files, self._root = fs.FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
             else:
                 self.files, self._root = fs.LocalFileSystem(), path
-        except Exception as error:  # PyArrow raises many kinds
+        except Exception as error:  # PyArrow raises many kinds of errors
             shown = without_user(path)
             raise ConfigurationError(
                 f"PyArrow cannot open the folder {shown}: {str(error).replace(path, shown)}"
             ) from None
 
     def inside(self, name: str) -> str:
-        """Return the full name of a file inside, as this file system knows it."""
+        """Return the full name of a file in the folder, for this file system."""
         return f"{self._root}/{name}"
 
     def url(self, name: str) -> str:
-        """Return the full name of a file inside, as Spark and others know it."""
+        """Return the full name of a file in the folder, for Spark and other programs."""
         return f"{self.path}/{name}"
 
     def listed(self, below: str = "", recursive: bool = False) -> list[FileInfo]:
-        """Return the files in a folder inside; none if it is not there."""
+        """Return the files in a subfolder; none if it does not exist."""
         from pyarrow.fs import FileSelector, FileType
 
         where = self.inside(below) if below else self._root
@@ -63,25 +63,25 @@ class Folder:
         return [one for one in found if one.type is FileType.File]
 
     def data_files(self) -> list[str]:
-        """Return the names inside of all files that hold data, those of inner folders too, in order of name."""
+        """Return the names, relative to the folder, of all data files, subfolders included, in order of name."""
         names = (one.path[len(self._root) :].lstrip("/") for one in self.listed(recursive=True))
         return sorted(name for name in names if not any(part.startswith(UNSEEN) for part in name.split("/")))
 
     def size(self, name: str) -> int:
-        """Return the bytes of a file."""
+        """Return the size of a file in bytes."""
         size: int | None = self.files.get_file_info(self.inside(name)).size
         if size is None:
             raise FileNotFoundError(without_user(self.url(name)))
         return size
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file; raise FileNotFoundError if it is not there."""
+        """Return the content of a file; raise FileNotFoundError if it does not exist."""
         with self.files.open_input_stream(self.inside(name)) as stream:
             content: bytes = stream.read()
         return content
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file that others see whole or not at all; one of that name is replaced."""
+        """Write a file that others see either completely or not at all; it replaces a file of that name."""
         if self.files.type_name not in RENAMES:
             with self.files.open_output_stream(self.inside(name)) as stream:
                 stream.write(content)
@@ -95,7 +95,7 @@ class Folder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:
-        """Open a file for writing; at the end it is as durable as its file system makes files."""
+        """Open a file for writing; when the block ends, it is as durable as the file system allows."""
         where = self.inside(name)
         if self.files.type_name in RENAMES:
             self.files.create_dir(os.path.dirname(where), recursive=True)
@@ -103,12 +103,12 @@ class Folder:
             yield stream
         self._keep(where)
         above = name.split("/")[:-1]
-        for depth in range(len(above), 0, -1):  # the names of folders that are new have to last as well
+        for depth in range(len(above), 0, -1):  # the names of new folders have to be durable as well
             self._keep(self.inside("/".join(above[:depth])))
         self._keep(self._root or "/")
 
     def _keep(self, where: str) -> None:
-        """Have the machine keep a file, or the names in a folder, even if its power fails: turns end on this word."""
+        """Make a file, or the names in a folder, survive a power failure: turns end relying on it."""
         if self.files.type_name != "local":
             return
         opened = os.open(where, os.O_RDONLY)
@@ -118,6 +118,6 @@ class Folder:
             os.close(opened)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file if it exists."""
         with suppress(FileNotFoundError):
             self.files.delete_file(self.inside(name))

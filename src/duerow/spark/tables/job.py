@@ -1,7 +1,7 @@
-"""The driver's side of a table station: batches as of any frame station, whose rows become one message, or a few.
+"""The driver's side of a table station: batches as in any frame station, whose rows become one or a few messages.
 
-The transaction that ends the turns of a batch also pushes what is to be delivered: for files an entry that names them,
-for the table of a database the rows, in chunks. From then on no driver is needed.
+The transaction that ends the turns of a batch also pushes what must be delivered: for files, an entry that names them;
+for a table in a database, the rows, in chunks. From then on no driver is needed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PACKAGES: Final = {"delta": "deltalake", "iceberg": "pyiceberg"}
-"""What brings files into the tables of a format."""
+"""The function that adds files to a table, by format."""
 
 
 class TableJob(FrameJob):
@@ -44,13 +44,13 @@ class TableJob(FrameJob):
     def __init__(self, run: SparkRun, station: TableSink) -> None:
         check_package(station)
         super().__init__(run, station)
-        if station.function is unchanged:  # of another one, the columns are known with the plan of the first batch
+        if station.function is unchanged:  # otherwise the plan of the first batch shows the columns
             check_partitions(station, self._columns())
         lakes.check_partitions_of_table(station)
         self._folder = None if station.format == "jdbc" else Folder(folder_of(station))
 
     def _columns(self) -> Sequence[Any]:
-        """Return the columns that the function gets for the payloads."""
+        """Return the payload columns that the function gets."""
         from pyspark.sql import types
 
         if self._schema is None:
@@ -60,7 +60,7 @@ class TableJob(FrameJob):
     def _outgoing(
         self, result: DataFrame, messages: DataFrame, batch: Batch, name: str
     ) -> tuple[FrameWriteJob, DataFrame]:
-        """Return the instructions for the tasks that write, and the columns of the table with those about the rows."""
+        """Return the instructions for the writing tasks, and the table's columns with those that describe the rows."""
         from pyspark.sql import functions
 
         station = self.station
@@ -69,7 +69,7 @@ class TableJob(FrameJob):
         check_times(station, self._run.spark, result.schema)
         check_partitions(station, columns)
         if station.format == "jdbc" and (strange := database.strange(station, [one.name for one in columns])):
-            raise unfit(station, f"has the column {strange[0]!r}, which the table {station.table} has not")
+            raise unfit(station, f"has the column {strange[0]!r}, which the table {station.table} does not have")
         has = frozenset(SPECIAL).intersection(result.columns)
         types = {"_id": "long", "_error": "string"}
         special = [
@@ -85,7 +85,7 @@ class TableJob(FrameJob):
         return write_table_task(writing)
 
     def _publish(self, written: Sequence[Written], batch: Batch, name: str) -> None:
-        """End all turns of the batch, and push what is to be delivered, in one transaction."""
+        """End all turns of the batch and push what must be delivered, in one transaction."""
         if self._folder is not None and (files := [file for one in written for file in one.files]):
             written = [self._stage(name, self._entry(self._folder, files)), *written]
         super()._publish(written, batch, name)
@@ -95,7 +95,7 @@ class TableJob(FrameJob):
         return TableEntry(secrets.token_hex(8), made)
 
     def _stage(self, name: str, made: TableEntry) -> Written:
-        """Stage the message of an entry; return its part, which is another one at each try."""
+        """Stage the message of an entry; return its part, which is new at each attempt."""
         part, queue, bulk = "", self.station.batches, self._run.database.bulk
         payloads = Payloads(queue, sealing=self._run.database.encryption)
         pushed = entry(queue, msgspec.to_builtins(made), payloads=payloads)
@@ -110,7 +110,7 @@ class TableJob(FrameJob):
 
 
 def check_package(station: TableSink) -> None:
-    """Raise ConfigurationError if the package is missing that knows the format of a table."""
+    """Raise ConfigurationError if the package for the format of a table is missing."""
     package = PACKAGES.get(station.format)
     if package is not None and find_spec(package) is None:
         raise ConfigurationError(
@@ -120,10 +120,10 @@ def check_package(station: TableSink) -> None:
 
 
 def folder_of(station: TableSink) -> str:
-    """Return the folder in which the files of a table are."""
+    """Return the folder with the files of a table."""
     return lakes.location(station) if station.format == "iceberg" else str(station.path)
 
 
 def inside_of(station: TableSink) -> str:
-    """Return the folder inside, with its slash, for the data files of a table; "": they are in the table's own."""
+    """Return the subfolder, with its slash, for the data files of a table; "" if they are in the table's own folder."""
     return {"parquet": f"{FILES}/", "iceberg": "data/"}.get(station.format, "")

@@ -1,4 +1,4 @@
-"""Tables of Delta Lake and Iceberg: the files are there already, and one commit of the table takes them in.
+"""Tables of Delta Lake and Iceberg: the files are already written, and one commit adds them to the table.
 
 Both formats are written by their own Python packages, which need no JVM: `deltalake` and `pyiceberg`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PROPERTY: Final = "duerow-batch"
-"""The property of an Iceberg snapshot that names the batch which made it."""
+"""The property of an Iceberg snapshot that names the batch that made it."""
 
 RETRIES: Final = "commit.retry.num-retries"
 
@@ -29,8 +29,8 @@ RETRIES: Final = "commit.retry.num-retries"
 def add_to_delta(sink: TableSink, made: TableEntry) -> None:
     """Add the files of a batch in one commit, unless the table has it.
 
-    The batch is the commit's application transaction. Delta refuses a commit if another one of the same application
-    came first, so of two processes that deliver a batch, one fails and finds it there at its next attempt.
+    The batch is the commit's application transaction. Delta refuses a commit if another commit of the same application
+    came first. So if two processes deliver a batch, one fails, and its next attempt finds the batch in the table.
     """
     deltalake: Any = import_module("deltalake")
     path, options, batch = str(sink.path), dict(sink.options), f"duerow-{made.name}"
@@ -54,13 +54,13 @@ def add_to_delta(sink: TableSink, made: TableEntry) -> None:
 
 
 def check_partitions_of_table(sink: TableSink) -> None:
-    """Raise ConfigurationError if a table is there that other columns divide than its station says."""
+    """Raise ConfigurationError if the table exists and is partitioned by other columns than its station says."""
     if sink.format == "delta":
         deltalake: Any = import_module("deltalake")
         path, options = str(sink.path), dict(sink.options)
         if deltalake.DeltaTable.is_deltatable(path, options):
             _check_same(sink, deltalake.DeltaTable(path, storage_options=options).metadata().partition_columns)
-    elif sink.format == "iceberg" and sink.partition_by:  # without it, pyiceberg finds out whether a file fits
+    elif sink.format == "iceberg" and sink.partition_by:  # without it, pyiceberg checks whether a file fits
         table = _iceberg(sink)
         named = [(table.schema().find_column_name(one.source_id), str(one.transform)) for one in table.spec().fields]
         _check_same(sink, [name if how == "identity" else f"{how}({name})" for name, how in named])
@@ -69,15 +69,15 @@ def check_partitions_of_table(sink: TableSink) -> None:
 def _check_same(sink: TableSink, columns: Sequence[str]) -> None:
     if sorted(columns) != sorted(sink.partition_by):
         there, given = (", ".join(map(repr, one)) or "none" for one in (columns, sink.partition_by))
-        raise ConfigurationError(f"{sink}: the table is divided by the columns {there}; partition_by names {given}")
+        raise ConfigurationError(f"{sink}: the table is partitioned by the columns {there}; partition_by names {given}")
 
 
 def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:
     """Add the files of a batch in one snapshot, unless the table has it.
 
-    A commit is refused if the table has changed since it was read, here without the package's own retries, which would
-    not look for the batch again. So of two processes that deliver a batch, one fails and finds it there at its next
-    attempt. Snapshots expire, so the files count as well.
+    A commit is refused if the table has changed since it was read. The package's own retries are turned off, because
+    they would not look for the batch again. So if two processes deliver a batch, one fails, and its next attempt finds
+    the batch in the table. Snapshots expire, so the table's files are checked too.
     """
     table, folder = _iceberg(sink), location(sink)
     paths = [f"{folder}/{one.path}" for one in made.files]
@@ -85,7 +85,7 @@ def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:
         return
     if not set(paths).isdisjoint(table.inspect.files()["file_path"].to_pylist()):
         return
-    table.metadata.properties[RETRIES] = "0"  # of this object alone: it is not written
+    table.metadata.properties[RETRIES] = "0"  # only in this object: it is not written
     table.add_files(paths, snapshot_properties={PROPERTY: made.name})
 
 
@@ -101,7 +101,7 @@ def _iceberg(sink: TableSink) -> Any:
 
 
 def _schema(path: str, made: TableEntry) -> pa.Schema:
-    """Return the columns of the files of a batch."""
+    """Return the columns of a batch's files."""
     from pyarrow import parquet
 
     folder = Folder(path)

@@ -1,12 +1,12 @@
-"""What a table of Parquet files consists of: a small file for each batch says which data files belong to it.
+"""The manifest of a table of Parquet files: a small file for each batch says which data files belong to it.
 
     <table>/_duerow/<batch>.json            an entry: the data files of a batch, and the entries that it replaces
-    <table>/_duerow/files/<batch>-….parquet the data files, in folders such as day=2026-11-26 if columns divide it
+    <table>/_duerow/files/<batch>-….parquet the data files, in folders such as day=2026-11-26 if it is partitioned
 
-An entry appears at once, so a reader sees all of a batch or nothing. Its content depends on its name alone, so writing
-it again changes nothing. A compaction is an entry that replaces others, whose names it keeps for ever: an entry that a
-delayed process writes again stays replaced. Underscores hide all of it from programs that only list folders: what they
-would find is more than the table.
+An entry appears atomically, so a reader sees all of a batch or nothing. Its content depends only on its name, so
+writing it again changes nothing. A compaction is an entry that replaces others and keeps their names forever: an entry
+that a delayed process writes again stays replaced. Underscores hide everything from programs that only list folders,
+because they would find more files than belong to the table.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class DataFile(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         path: its name inside the table's folder.
         rows: how many rows it has.
-        size: its bytes.
-        partition: the values of the columns that divide the table, as text.
+        size: its size in bytes.
+        partition: the values of the columns that partition the table, as text.
     """
 
     path: str
@@ -47,11 +47,11 @@ class DataFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """A data file that no longer belongs to the table, but may still be read by a query that began before.
+    """A data file that no longer belongs to the table, but that older queries may still read.
 
     Attributes:
         path: its name inside the table's folder.
-        since: the seconds since 1970 at which it was replaced.
+        since: when it was replaced, in seconds since 1970.
     """
 
     path: str
@@ -59,14 +59,14 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class TableEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A batch, or a compaction of batches; also the payload of the message that brings it into the table.
+    """A batch, or a compaction of batches; also the payload of the message that adds it to the table.
 
     Attributes:
         name: its name.
         files: its data files.
-        replaces: the names of all entries that it stands for, those too that they replaced.
-        gone: data files that are to be deleted by a later compaction.
-        delete: data files that are to be deleted when it is written.
+        replaces: the names of all entries that it replaces, including those that they had replaced.
+        gone: data files that a later compaction will delete.
+        delete: data files that are deleted when the entry is written.
     """
 
     name: str
@@ -87,20 +87,20 @@ class Manifest:
         self._folder = folder
 
     def names(self) -> list[str]:
-        """Return the names of all entries, those too that others replace."""
+        """Return the names of all entries, including replaced ones."""
         files = (one.base_name for one in self._folder.listed(ENTRIES))
         return sorted(name.removesuffix(ENDING) for name in files if name.endswith(ENDING) and name[0] != ".")
 
     def entries(self) -> list[TableEntry]:
         """Return the entries that make up the table, in order of name.
 
-        A compaction writes its entry and deletes those that it replaces, perhaps while a list of names is made. So the
-        list counts once the next one is equal.
+        A compaction may write its entry and delete those that it replaces while the names are being listed. So a list
+        is valid only if the next one is equal.
         """
         found: dict[str, TableEntry] = {}
         before: list[str] | None = None
         while (names := self.names()) != before:
-            with suppress(FileNotFoundError):  # it was replaced meanwhile, and the next list tells
+            with suppress(FileNotFoundError):  # it was replaced meanwhile, as the next list will show
                 found |= self._read([name for name in names if name not in found])
                 before = names
         entries = [found[name] for name in names]
@@ -113,7 +113,7 @@ class Manifest:
             return dict(zip(names, map(_decode, texts), strict=True))
 
     def files(self) -> list[DataFile]:
-        """Return the data files of the table; raise ConfigurationError if it is none."""
+        """Return the data files of the table; raise ConfigurationError if there is no table."""
         entries = self.entries()
         if not entries:
             raise ConfigurationError(
@@ -122,10 +122,10 @@ class Manifest:
         return [file for entry in entries for file in entry.files]
 
     def add(self, entry: TableEntry) -> None:
-        """Write an entry, and delete what it replaces; any number of times, from any process.
+        """Write an entry and delete what it replaces; this can be repeated any number of times, by any process.
 
-        Nothing is written if another compaction has replaced some of the same batches: that of another station, or a
-        later one.
+        Nothing is written if another compaction, of another station or a later one, has replaced some of the same
+        batches.
         """
         if entry.replaces and self._is_late(entry):
             return
@@ -137,7 +137,7 @@ class Manifest:
             self._folder.delete(path)
 
     def _is_late(self, entry: TableEntry) -> bool:
-        """Return whether an entry that is not among those that one replaces stands for some of the same batches."""
+        """Return whether an entry that this one does not replace has replaced some of the same batches."""
         mine = {entry.name, *entry.replaces}
         return any(one.name not in mine and not mine.isdisjoint(one.replaces) for one in self.entries())
 

@@ -1,7 +1,7 @@
-"""Which folder of a table the rows of a batch go to, if the table is divided by the values of columns.
+"""The folders of a table to which the rows of a batch go, if the table is partitioned by the values of columns.
 
-A folder is named as Hive and Spark name it, such as `day=2026-11-26`. The columns are in the files as well, with their
-types, so that programs that read a list of files need no names of folders.
+Folders are named as in Hive and Spark, for example `day=2026-11-26`. The files contain the columns as well, with their
+types, so that programs that read a list of files do not need the names of folders.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
-"""What stands for null in the name of a folder."""
+"""The text that stands for null in the name of a folder."""
 
 LONGEST: Final = 200
-"""The bytes of the longest name of a folder; file systems allow 255."""
+"""The longest name of a folder, in bytes; file systems allow 255."""
 
 ESCAPED: Final = frozenset({*map(chr, range(1, 32)), *"\"#%'*/:=?\\\x7f{[]^"})
-"""What Spark writes as % and two digits in the name of a folder."""
+"""The characters that Spark writes as % and two digits in the name of a folder."""
 
 Values = Mapping[str, str | None]
 """The values of the columns, as text."""
 
 
 def check_partitions(station: TableSink, columns: Sequence[Any]) -> None:
-    """Raise ConfigurationError unless a table with these columns can be divided as its station says."""
+    """Raise ConfigurationError unless a table with these columns can be partitioned as its station says."""
     from pyspark.sql import types
 
     known = {one.name: one.dataType for one in columns}
@@ -43,19 +43,19 @@ def check_partitions(station: TableSink, columns: Sequence[Any]) -> None:
         if not isinstance(known[name], plain):
             raise ConfigurationError(
                 f"{station}: partition_by names {name!r} of type {known[name].simpleString()}; "
-                "a table is divided by text, integers, booleans or dates"
+                "a table is partitioned by text, integers, booleans or dates"
             )
     if station.partition_by and len(known) == len(station.partition_by):
-        raise ConfigurationError(f"{station}: partition_by names all columns; a table needs another one for its files")
+        raise ConfigurationError(f"{station}: partition_by names all columns; at least one must be left for the files")
 
 
 def folder_name(values: Values) -> str:
-    """Return the folder inside a table, with its slash, for rows with these values; "": the table is not divided."""
+    """Return the subfolder, with its slash, for rows with these values; "" if the table is not partitioned."""
     return "".join(f"{_escaped(name)}={NULL if text is None else _escaped(text)}/" for name, text in values.items())
 
 
 def divided(batch: RecordBatch, by: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], RecordBatch]]:
-    """Yield the rows of a batch that have the same values in some columns, with these values."""
+    """Yield the rows of a batch in groups with the same values in some columns, with those values."""
     places: dict[tuple[Any, ...], list[int]] = {}
     for place, values in enumerate(zip(*(batch.column(name).to_pylist() for name in by), strict=True)):
         places.setdefault(values, []).append(place)
@@ -64,12 +64,12 @@ def divided(batch: RecordBatch, by: Sequence[str]) -> Iterator[tuple[tuple[Any, 
 
 
 def as_texts(by: Sequence[str], values: Sequence[Any]) -> dict[str, str | None]:
-    """Return the values of columns as they are in the names of folders."""
+    """Return the values of columns as text for the names of folders."""
     return {name: _text(value) for name, value in zip(by, values, strict=True)}
 
 
 def refused(batch: RecordBatch, by: Sequence[str]) -> list[str | None]:
-    """Return for each row why no folder can be named after its values, None if one can."""
+    """Return for each row why no folder can be named after its values; None if one can."""
     reasons: list[str | None] = [None] * batch.num_rows
     for name in by:
         for place, value in enumerate(batch.column(name).to_pylist()):
@@ -79,7 +79,7 @@ def refused(batch: RecordBatch, by: Sequence[str]) -> list[str | None]:
 
 
 def _unfit(name: str, text: str) -> str | None:
-    """Return why a value would be read back as another one, or could not be written at all."""
+    """Return why a value would be read back as a different value, or cannot be written at all."""
     if text in ("", NULL):
         return f"the column {name!r} is {text!r}, which readers of a partitioned table take for null"
     if len(folder_name({name: text}).encode()) > LONGEST:

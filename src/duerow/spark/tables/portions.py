@@ -1,7 +1,7 @@
-"""How a source reads: a message says where to go on, and its turn pushes the next rows together with the next position.
+"""How a source reads: a message says where to continue, and its turn pushes the next rows and the next position.
 
-That is one transaction of the queues, so the rows of a portion are pushed once, and reading goes on where it was,
-whatever is killed.
+That is one transaction of the queues, so the rows of a portion are pushed exactly once, and reading continues where it
+was, whatever is killed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Row = dict[str, Any]
 
 
 class FilePosition(msgspec.Struct, frozen=True):
-    """Where to go on in a file.
+    """The position in a file.
 
     Attributes:
         file: its name inside the folder.
-        rows: how many of its rows are done.
+        rows: how many of its rows have been pushed.
     """
 
     file: str
@@ -41,10 +41,10 @@ class FilePosition(msgspec.Struct, frozen=True):
 
 
 class TablePosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where to go on in a table.
+    """The position in a table.
 
     Attributes:
-        after: the last value of the column by which it is read; None: at its beginning.
+        after: the last value of the column by which it is read; None: the beginning.
     """
 
     after: Any = None
@@ -52,23 +52,23 @@ class TablePosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Portions(TableSource):
-    """Reads portions.
+    """Reads portions of rows.
 
     Attributes:
-        into: the declared type of the queue that rows go to; None: it declares none.
+        into: the declared type of the target queue; None if it declares none.
     """
 
     _: KW_ONLY
     into: Any = None
 
     def turn(self, message: Message, sealing: Cipher | None) -> Settlement | Retry:
-        """Return the end of a position: the next rows are pushed, and the next position."""
+        """Return how the turn of a position ends: the next rows are pushed together with the next position."""
         try:
             if self.format == "jdbc":
                 return self._of_table(msgspec.convert(message.payload, TablePosition))
             return self._of_file(msgspec.convert(message.payload, FilePosition))
         except msgspec.ValidationError as error:
-            return Bury(InvalidOutcome(f"{self}: {shown(message.payload, 200)} is no position in it: {error}"))
+            return Bury(InvalidOutcome(f"{self}: {shown(message.payload, 200)} is not a position in it: {error}"))
 
     def _of_file(self, at: FilePosition) -> Commit:
         rows = rows_of(str(self.path), at.file, self.format, at.rows, self.rows)
@@ -82,13 +82,13 @@ class Portions(TableSource):
         then = [self._draft(row, f"the row with {self.column} {row[str(self.column)]}") for row in rows]
         after = at.after if not rows else msgspec.to_builtins(rows[-1][str(self.column)])
         go_on = Draft({"after": after}, queue=self.name)
-        if len(rows) < self.rows:  # it is read to its end, for now
+        if len(rows) < self.rows:  # the end is reached, for now
             parked = msgspec.structs.replace(go_on, queue=f"{self.name}{PARKED}")
             go_on = parked if self.every is None else msgspec.structs.replace(go_on, delay=self.every)
         return Commit(then=(*then, go_on))
 
     def _draft(self, row: Row, which: str) -> Draft:
-        if None in row:  # where the csv module puts what is too much
+        if None in row:  # where the csv module puts extra values
             raise InvalidOutcome(f"{self}: {which} has more values than the header has names")
         try:
             values = {name: jsonable(value) for name, value in row.items()}
@@ -100,7 +100,7 @@ class Portions(TableSource):
             raise InvalidOutcome(f"{self}: {which} cannot be a message: {error}") from error
 
     def _typed(self, values: Row) -> Any:
-        """Return a row as its queue declares payloads; one that does not fit goes there as it is, and is buried."""
+        """Return a row as its queue's declared type; a row that does not fit is pushed unchanged and buried there."""
         if self.into is None:
             return values
         try:
@@ -110,14 +110,14 @@ class Portions(TableSource):
 
 
 def jsonable(value: Any) -> Any:
-    """Return a value as JSON has it: decimals and times as text, bytes as base64, null for what is no number."""
+    """Return a value as a JSON value: decimals and times as text, bytes as base64, null for NaN and infinity."""
     if isinstance(value, float):
         return value if value - value == 0 else None
     return msgspec.to_builtins(value)
 
 
 def rows_of(path: str, file: str, format: str, first: int, count: int) -> list[Row]:
-    """Return rows of a file, from the given one on; fewer than asked for at its end."""
+    """Return rows of a file from the given row on; fewer than asked for at the end of the file."""
     if format == "parquet":
         return _parquet(Folder(path), file, first, count)
     lines = _text(path, file)
@@ -144,7 +144,7 @@ def _parquet(folder: Folder, file: str, first: int, count: int) -> list[Row]:
 
 @lru_cache(maxsize=1)
 def _text(path: str, file: str) -> Sequence[str]:
-    """Return the lines of a text file, which is read again and again for the portions of it."""
+    """Return the lines of a text file; cached, because each of its portions reads it again."""
     folder = Folder(path)
     return io.StringIO(folder.read(file).decode("utf-8-sig"), newline="").readlines()
 
@@ -153,7 +153,7 @@ def _object(line: str) -> Row:
     try:
         return msgspec.json.decode(line, type=Row)
     except msgspec.DecodeError as error:
-        raise InvalidOutcome(f"{shown(line, 200)} is no JSON object: {error}") from error
+        raise InvalidOutcome(f"{shown(line, 200)} is not a JSON object: {error}") from error
 
 
 NEW: Final = "start"

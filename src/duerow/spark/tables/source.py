@@ -1,8 +1,8 @@
-"""The driver's side of a source: it looks for files, or goes on in a table; its tasks read.
+"""The driver's side of a source: it looks for new files, or resumes a table; tasks do the reading.
 
-Each file is a message with the file's name as its key, which the queue remembers; so it is read once, whoever finds it
-how often. In a table there is one position. While there is nothing more to read, it waits in a queue of its own for the
-next run.
+Each file is a message with the file's name as its key, which the queue remembers. So a file is read once, no matter how
+often it is found. A table has one position. While there is nothing more to read, the position waits in a separate queue
+for the next run.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from duerow.spark.tables.portions import NEW, FilePosition, Portions
 from duerow.store import Moved, Query, Record, Turn
 
 LONGEST_KEY: Final = 200
-"""The bytes of the longest name of a file that is its own key."""
+"""The longest name of a file, in bytes, that is used as a key."""
 
 PUSHED_AT_ONCE: Final = 1_000
 
 
 class SourceJob(MessageJob):
-    """Runs a source: looks for more from time to time, and reads as any message station works."""
+    """Runs a source: looks for more from time to time, and reads in the same way as message stations work."""
 
     station: TableSource
 
@@ -41,11 +41,11 @@ class SourceJob(MessageJob):
 
     @property
     def looks_in(self) -> float | None:
-        """In how many seconds it looks for more; None: not in this run."""
+        """The seconds until it looks for more; None: not in this run."""
         return None if self._next_look is None else max(0.0, self._next_look - time.monotonic())
 
     def look_for_more(self) -> None:
-        """Push what has come, if it is time to look."""
+        """Push what is new, if it is time to look."""
         if self.looks_in != 0.0:
             return
         every = self.station.every
@@ -61,7 +61,7 @@ class SourceJob(MessageJob):
             self._known.update(some)
 
     def _resume(self) -> None:
-        """Let reading begin, once ever; or go on, if it has come to the end before."""
+        """Start reading the table, only once ever; or continue, if reading had reached the end."""
         self.queue.push({"after": None}, key=NEW)
         messages, parked = self._run.database.store.messages, f"{self.station.name}{PARKED}"
         found = self._run.database.run(lambda: messages.find(Query(parked, statuses=LIVE, limit=1)))
@@ -77,7 +77,7 @@ def _home(position: Record, to: str) -> Moved:
 
 
 def key_of(name: str) -> str:
-    """Return the key of a file: its name, or what stands for a long one."""
+    """Return the key of a file: its name, or a digest of a name that is too long or not printable."""
     text = name.encode("utf-8", "surrogateescape")
     return name if len(text) <= LONGEST_KEY and name.isprintable() else sha256(text).hexdigest()
 

@@ -1,7 +1,7 @@
-"""What tasks do with the rows of a batch for a table: they write a file that nobody sees yet, or stage chunks of rows.
+"""How tasks write the rows of a batch for a table: to files that no reader sees yet, or as staged chunks of rows.
 
-A task reports what it wrote under a name of its attempt. Only what the successful attempts report becomes part of the
-batch; the rest is never seen.
+Each attempt of a task writes under its own name and reports what it wrote. Only what the successful attempts report
+becomes part of the batch; the rest is never seen.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ROWS_PER_CHUNK: Final = 1_000
 """The most rows of a chunk, which reach a database in one transaction."""
 
 BYTES_PER_CHUNK: Final = 256 << 10
-"""The most bytes of a chunk, unless a single row has more."""
+"""The most bytes of a chunk, unless a single row is larger."""
 
 ROWS_PER_GROUP: Final = 10_000
-"""How many rows of one partition of the table a task gathers before it writes them."""
+"""How many rows for a partition of the table a task gathers before it writes them."""
 
 SPECIAL: Final = ("_id", "_error")
-"""The columns that tell about the rows and do not reach the table."""
+"""The columns that describe the rows and are not written to the table."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class TableWriteJob(FrameWriteJob):
     """What the driver sends to a task that writes rows for a table.
 
     Attributes:
-        folder: where files go; "": the rows go into chunks.
-        prefix: how the names of files begin.
+        folder: the folder for files; "": the rows go into chunks.
+        prefix: the beginning of the names of files.
     """
 
     folder: str = ""
@@ -60,12 +60,12 @@ class TableWriteJob(FrameWriteJob):
 
 
 class RowChunk(msgspec.Struct, frozen=True):
-    """TableRows for a table of a database; the payload of the message that brings them there.
+    """Rows for a table in a database; the payload of the message that delivers them.
 
     Attributes:
         name: its name, which the database records.
         columns: the names of the columns.
-        rows: the values, as JSON has them.
+        rows: the values, as JSON values.
     """
 
     name: str
@@ -73,7 +73,7 @@ class RowChunk(msgspec.Struct, frozen=True):
     rows: list[list[Any]]
 
     def halves(self) -> tuple[RowChunk, RowChunk]:
-        """Return two chunks of half the rows, with names that depend on its own alone."""
+        """Return two chunks of half the rows, with names that depend only on this chunk's name."""
         middle = len(self.rows) // 2
         return (
             RowChunk(f"{self.name}0", self.columns, self.rows[:middle]),
@@ -92,7 +92,7 @@ def write_table_task(writing: TableWriteJob) -> WriteTask:
 
 
 def written_of(batches: Iterable[Any], writing: TableWriteJob) -> RecordBatch:
-    """Write a partition; return what is to be said of that."""
+    """Write a partition; return the report."""
     from pyarrow import RecordBatch
 
     writer = FileRows(writing) if writing.folder else ChunkRows(writing)
@@ -105,7 +105,7 @@ class TableRows(ABC):
     """Writes the rows of a partition.
 
     Args:
-        writing: what the driver says.
+        writing: the driver's instructions.
     """
 
     def __init__(self, writing: TableWriteJob) -> None:
@@ -113,7 +113,7 @@ class TableRows(ABC):
         self._station, self._settler = _of_process(writing.desk)
 
     def write(self, batches: Iterable[Any]) -> Written:
-        """Write the rows that have not failed; return what was written, and why the others failed."""
+        """Write the rows that have not failed; return what was written and why the others failed."""
         written = Written()
         try:
             for batch in batches:
@@ -124,7 +124,7 @@ class TableRows(ABC):
         return written
 
     def _good(self, batch: RecordBatch, written: Written) -> RecordBatch:
-        """Return the rows without an `_error`, and record what the others say."""
+        """Return the rows without an `_error`, and record the errors of the others."""
         if "_id" in self._writing.has:
             ids = batch.column("_id").to_pylist()
             errors = batch.column("_error").to_pylist()
@@ -156,11 +156,11 @@ class TableRows(ABC):
 
 
 class _NoMessage(Exception):
-    """A row failed that belongs to no message."""
+    """A row that belongs to no message has failed."""
 
 
 class FileRows(TableRows):
-    """Writes the rows of a partition to Parquet files, one for each partition of the table that it has rows of."""
+    """Writes the rows of a partition to Parquet files, one for each partition of the table that has rows in it."""
 
     def __init__(self, writing: TableWriteJob) -> None:
         super().__init__(writing)
@@ -170,12 +170,12 @@ class FileRows(TableRows):
         self._opened = ExitStack()
 
     def write(self, batches: Iterable[Any]) -> Written:
-        """Write the rows that have not failed; the files are closed at the end, and last."""
+        """Write the rows that have not failed; at the end the files are closed and durable."""
         with self._opened:
             return super().write(batches)
 
     def _good(self, batch: RecordBatch, written: Written) -> RecordBatch:
-        """Return the rows without an `_error`; rows for which no folder can be named have one, too."""
+        """Return the rows without an `_error`; rows for which no folder can be named have one too."""
         reasons = partitions.refused(batch, self._by)
         if why := next((one for one in reasons if one is not None), None):
             if "_id" not in self._writing.has:
@@ -204,14 +204,14 @@ class FileRows(TableRows):
 class FileOfRows:
     """A Parquet file that is being written.
 
-    In a table that is divided by columns, a task may have rows of many files. So a file is opened when there are
-    enough rows for it, or at the end, one after the other.
+    In a table that is partitioned by columns, a task may have rows for many files. So each file is opened only when
+    there are enough rows for it, or at the end, one after another.
 
     Args:
         folder: the table's folder.
-        path: its name in there.
-        partition: the values of the columns that divide the table.
-        opened: closes it if the task fails.
+        path: its name in the folder.
+        partition: the values of the columns that partition the table.
+        opened: closes the file if the task fails.
     """
 
     def __init__(self, folder: Folder, path: str, partition: dict[str, str | None], opened: ExitStack) -> None:
@@ -229,7 +229,7 @@ class FileOfRows:
             self._write()
 
     def finish(self) -> WrittenFile:
-        """Write what is left, and close the file; return what it is."""
+        """Write what is left and close the file; return its description."""
         self._write()
         self._open_here.close()
         return WrittenFile(self._path, self._rows, self._partition)
@@ -256,7 +256,7 @@ def _texts(values: Sequence[str | None]) -> Any:
 
 
 def in_utc(batch: RecordBatch) -> RecordBatch:
-    """Return rows whose times have the zone UTC, whatever the session's is, so that all files are alike."""
+    """Return rows whose times have the zone UTC, whatever the session's zone is, so that all files are alike."""
     import pyarrow as pa
 
     fields = [
@@ -303,13 +303,13 @@ class ChunkRows(TableRows):
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return the values of a column as JSON has them: decimals and times as text, bytes as base64."""
+    """Return the values of a column as JSON values: decimals and times as text, bytes as base64."""
     values: list[Any] = column.to_pylist()
     return [plain(value) for value in values]
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; text for numbers that JSON does not have."""
+    """Return a value as a JSON value; text for numbers that JSON does not have."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if value is None or isinstance(value, str | int | float):
@@ -334,6 +334,6 @@ def _by_size(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
 
 @lru_cache(maxsize=4)
 def _of_process(desk: Desk) -> tuple[TableSink, TaskSettler]:
-    """Return this process's view of a station, and what waits for its database."""
+    """Return this process's view of a station, and the object that waits for its database."""
     sink: Any = desk.unpacked()[0]
     return sink, TaskSettler(sink, database_of(desk.access), ROWS_PER_TRANSACTION)

@@ -1,4 +1,4 @@
-"""The part of the contract for engines such as Spark, and for copies: very many messages at once."""
+"""The part of the contract for engines such as Spark, and for copies: large numbers of messages at once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from duerow.store.writes import Entry, Record, Retention, Turn
 
 
 class BulkStore(Protocol):
-    """Whole batches: what many tasks make of many messages becomes visible at once, or not at all.
+    """Batches: what many tasks make from many messages becomes visible all at once, or not at all.
 
-    Staged entries may be lost if the server crashes, since `publish` knows how many each part should have.
+    A crash of the server may lose staged entries; `publish` notices, because it knows how many each part should have.
     """
 
     def lend(
@@ -32,13 +32,13 @@ class BulkStore(Protocol):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Lease]:
-        """As `reserve`, but the messages stay in the database: only their receipts are returned."""
+        """Like `reserve`, but return only the receipts of the messages."""
         ...
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read messages with ids from `first` to `last` that are still lent to a claim, by id, at most `limit`.
+        """Read up to `limit` messages with ids from `first` to `last` that are still lent to a claim, by id.
 
-        They are found by id alone, so many tasks can read a batch at the same time, each a range of it.
+        They are found by id alone, so many tasks can read different ranges of a batch at the same time.
         """
         ...
 
@@ -47,9 +47,9 @@ class BulkStore(Protocol):
         ...
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Store entries that stay invisible until they are published. The same batch and part again adds to it.
+        """Store entries that stay invisible until they are published. Further calls with the same part add to it.
 
-        They are kept for a day, and may be lost if the server crashes: `publish` notices.
+        They are kept for a day. A crash of the server may lose them, which `publish` notices.
         """
         ...
 
@@ -62,7 +62,7 @@ class BulkStore(Protocol):
         once: str | None = None,
         keep: Retention | None = None,
     ) -> Plan[Published]:
-        """End turns, push what parts of a batch staged, and delete everything that it staged: in one transaction.
+        """In one transaction, end turns, push what parts of a batch staged, and delete all that the batch staged.
 
         The turns end first, as in `settle`. Then the parts are pushed in the order given, each in the order in which it
         was staged; a delay counts from now. With `once`, that name is recorded as well; if it was already recorded,
@@ -70,7 +70,7 @@ class BulkStore(Protocol):
 
         Args:
             batch: the name of the batch.
-            parts: its parts to push, with the number of entries that each of them staged.
+            parts: the parts to push, with the number of entries that each of them staged.
             turns: the turns to end.
             on_duplicate: what happens to entries whose key a live message holds; see `push`.
             once: see above.
@@ -78,8 +78,8 @@ class BulkStore(Protocol):
 
         Raises:
             BatchRefused: a turn was refused; nothing happened.
-            StagedLost: a part has a different number of entries from what it staged; nothing happened.
-            QueueDraining: a queue takes no new messages; nothing happened.
+            StagedLost: a part does not have as many entries as it staged; nothing happened.
+            QueueDraining: a queue accepts no new messages; nothing happened.
             DuplicateKey: with "reject"; nothing happened.
             NotSupported: the store has no transactions over several messages.
         """
@@ -90,24 +90,24 @@ class BulkStore(Protocol):
         ...
 
     def scan(self, query: Scan) -> Plan[list[Record] | list[HistoryRow]]:
-        """Read messages, or finished turns, of many queues in the order of id and token; that order alone serves it."""
+        """Read messages, or finished turns, of many queues in the order of id and token; it needs no other index."""
         ...
 
     def receive(
         self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
     ) -> Plan[list[Reception]]:
-        """Take in messages and turns of another database, each once; return a result for each in the order given.
+        """Take in messages and turns from another database, each once; return a result for each, in the order given.
 
-        One transaction writes them together with the names that record them. Arrivals with the same id there get the
-        same new id here; the new ids follow the old order, and no other message ever gets them. A message arrives
-        unchanged except for its id and its lease: nobody has it leased. Therefore its token is above those of its
-        turns. A message whose key a live message holds is refused, and so are the turns that are given with it. A queue
-        that is being drained accepts all of them nevertheless.
+        One transaction writes them together with the names that record them. Arrivals with the same old id get the same
+        new id; the new ids follow the old order, and no other message ever gets them. A message arrives unchanged,
+        except that it has a new id and no lease. So its token is higher than the tokens of its turns. A message whose
+        key a live message holds is refused, together with the turns that are given with it. A queue that is being
+        drained accepts arrivals too.
 
         Args:
             arrivals: the messages and turns.
-            history: how long turns are kept after they finished.
-            final: refused arrivals are recorded as well, so that they never arrive under their names.
+            history: how long turns are kept after they have finished.
+            final: whether refused arrivals are recorded as well, so that they can never arrive under their names.
 
         Raises:
             NotSupported: the store has no transactions over several messages.

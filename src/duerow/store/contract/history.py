@@ -11,8 +11,8 @@ from duerow.store.reads import HistoryQuery, HistoryRow
 class HistoryStore(Protocol):
     """Finished turns.
 
-    A store with this part also writes them, in the transaction that ends the turn, and remembers keys: whatever a
-    `Retention` asks for.
+    A store with this part also writes them, in the transaction that ends the turn, and remembers keys, as each
+    `Retention` asks.
     """
 
     def find(self, query: HistoryQuery) -> Plan[list[HistoryRow]]:
@@ -20,9 +20,9 @@ class HistoryStore(Protocol):
         ...
 
     def prune(self, limit: int) -> Plan[int]:
-        """Delete what was kept long enough: up to `limit` turns, and as many of everything else; return how many.
+        """Delete up to `limit` expired turns, and as many rows of each other kind; return how many were deleted.
 
-        This covers expired turns and keys, what was staged more than a day ago, and names of `once` that were recorded
-        more than 30 days ago.
+        The other kinds are expired keys, entries staged more than a day ago, and names given as `once` more than 30
+        days ago.
         """
         ...

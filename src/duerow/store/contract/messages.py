@@ -14,7 +14,7 @@ from duerow.store.writes import Entry, Record, Refused, Reserved, Retention, Tur
 
 
 class MessageStore(Protocol):
-    """Messages of all queues: what producers and consumers need.
+    """The messages of all queues, as producers and consumers need them.
 
     Every write is fenced by (id, token); a turn whose receipt does not match changes nothing and is refused.
     """
@@ -26,15 +26,15 @@ class MessageStore(Protocol):
         remembered: bool = False,
         once: str | None = None,
     ) -> Plan[list[Pushed]]:
-        """Add messages; return a result for each in the order given, also for repeated keys. Ids follow that order.
+        """Add messages; return a result for each, in the order given, even for repeated keys. Ids follow that order.
 
         With `remembered`, a remembered key is taken: the message is ignored in every mode but "reject", and the result
         has the id of the message that held the key. With `once`, that name is recorded in the same transaction; if it
-        was already recorded, nothing is pushed, and the result is empty.
+        was already recorded, nothing is pushed and the result is empty.
 
         Raises:
-            QueueDraining: a queue takes no new messages; nothing is written.
-            DuplicateKey: with "reject", naming all taken keys of a queue; nothing is written.
+            QueueDraining: a queue accepts no new messages; nothing is written.
+            DuplicateKey: with "reject"; it names all taken keys of a queue; nothing is written.
         """
         ...
 
@@ -50,35 +50,35 @@ class MessageStore(Protocol):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend up to `limit` due messages until now + lease, first by (priority, due time, id), none to two consumers.
+        """Lend up to `limit` due messages, by (priority, due time, id), until now + lease, each to one consumer only.
 
-        Of a group, lend only the live message with the lowest id, and only while no other message of the group is
-        leased. Each row's attempts and token grow by one, and `leased_by` becomes `consumer`. If a row still carries an
-        unsettled lease, that is recorded as its last error; if it has also used up its `attempts`, it is buried instead
-        and does not count towards the limit: in place, or in the queue that `dead_letter` names. History keeps such a
-        lease as a failed turn, or as a dead one if the message is buried.
+        Of each group, lend only the live message with the lowest id, and only while no other message of the group is
+        leased. Each row's attempts and token grow by one, and `leased_by` becomes `consumer`. If a row still has an
+        unsettled lease, that is recorded as its last error. If it has also used up its `attempts`, it is instead
+        buried, in place or in the queue that `dead_letter` names, and does not count towards the limit. History keeps
+        such a lease as a failed turn, or as a dead one if the message is buried.
 
-        With `kinds`, messages of other kinds stay where they are, and hold back the rest of their groups.
+        With `kinds`, messages of other kinds stay where they are and hold back the rest of their groups.
 
         An error with `of_row` means that the database refused the values of one row. The claim is then repeated with
-        `apart`: messages are taken such that one refused message does not affect the others. The refused message is
-        buried with the reason, which is also logged as an error, and counts as buried; if even that cannot be written,
-        the message is skipped.
+        `apart`: messages are taken in such a way that one refused message does not affect the others. The refused
+        message is buried with the reason, which is also logged as an error, and counts as buried; if even that cannot
+        be written, the message is skipped.
         """
         ...
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Extend leases until now + lease under the same tokens; return the new ends of those that are still ours."""
+        """Extend leases until now + lease, keeping their tokens; return the new ends of those that are still valid."""
         ...
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns, in one transaction if the store has them; return those that were refused.
+        """End turns, in one transaction if the store supports that; return the turns that were refused.
 
-        What is kept of the other turns is written in the same transaction: each turn except a released one, identified
-        by its receipt, and the keys of messages that are done, dead or moved.
+        What `keep` asks for is written in the same transaction: each accepted turn that is not a release, identified by
+        its receipt, and the keys of messages that are done, dead or moved.
 
         Raises:
-            NotSupported: a turn needs a transaction over several messages and the store has none.
+            NotSupported: a turn needs a transaction over several messages, which the store does not support.
         """
         ...
 
@@ -90,10 +90,9 @@ class MessageStore(Protocol):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
-        """Take up to `limit` due messages out of the queue, chosen as by `reserve`; each counts one more attempt.
+        """Take up to `limit` due messages, chosen as by `reserve`, out of the queue; each has one more attempt.
 
-        History keeps each as a done turn, with the token that a reservation would have had. `apart` is as for
-        `reserve`.
+        History keeps each as a done turn, with the token that a reservation would have had. See `reserve` for `apart`.
         """
         ...
 
@@ -110,27 +109,28 @@ class MessageStore(Protocol):
     ) -> Plan[timedelta | None]:
         """Record that a consumer of these queues sleeps for up to `until`, so that pushes wake it.
 
-        Zero means that nobody sleeps and the caller relies on the answer: everything that is committed counts.
-        Otherwise the answer may miss a message that was committed long after it was pushed, since a sleeping consumer
-        claims, and its claims find it. One that claims nothing passes `relied_on`, and everything counts here too.
+        Zero means that nobody sleeps and the caller relies on the answer, so everything that is committed counts.
+        Otherwise the answer may miss a message that was committed long after it was pushed; that does no harm, because
+        the consumer's next claim finds the message. A consumer that does not claim passes `relied_on`, and then
+        everything counts too.
 
-        Returns how long until their next message is due (zero or less: now), None if there is none. Leased messages
-        count: they are due at the end of their lease. For a queue in `kinds`, only messages of those kinds count.
+        Returns how long until the queues' next message is due (zero or less: now), or None if there is none. Leased
+        messages count: they are due when their lease ends. For a queue in `kinds`, only messages of those kinds count.
         """
         ...
 
 
 @runtime_checkable
 class PushesChunks(Protocol):
-    """What this part of a store also has if a large push need not be encoded as a whole before it begins."""
+    """An optional addition to this part, for stores that can begin a large push before all of it is encoded."""
 
     def push_chunks(self, queue: str, chunks: Iterable[Sequence[Entry]]) -> Plan[list[Pushed]]:
         """Add messages without keys to a queue in one transaction; return a result for each. Ids follow their order.
 
-        A chunk is made when its turn comes, so that the database works on one while the next is encoded. What is raised
-        in making it undoes the push.
+        Chunks are made one by one, so that the database works on one while the next is encoded. An exception raised
+        while a chunk is made undoes the push.
 
         Raises:
-            QueueDraining: the queue takes no new messages; nothing is written.
+            QueueDraining: the queue accepts no new messages; nothing is written.
         """
         ...

@@ -1,4 +1,4 @@
-"""The part of the contract for everything that has a name besides messages."""
+"""The part of the contract for everything that has a name: queues, schedules, pipelines and consumers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class MetadataStore(Protocol):
     ) -> Plan[None]:
         """Record the settings of a queue; None: unchanged. Other processes see them within a second.
 
-        A paused queue hands nothing out. A draining queue takes no new messages: `push` raises QueueDraining, but
-        messages that are moved there, and pushes by settlements, still arrive.
+        A paused queue hands out no messages. A draining queue accepts no new messages: `push` raises QueueDraining, but
+        messages that are moved to it or pushed by settlements still arrive.
         """
         ...
 
@@ -28,29 +28,29 @@ class MetadataStore(Protocol):
         ...
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
-        """Make indexes for exactly these payload fields of a queue, and drop its others; a dry run only reports.
+        """Create indexes for exactly these payload fields of a queue, and drop its others; a dry run only reports.
 
-        Messages of other queues are not indexed, and no payload makes a push fail. No writer has to wait if the
-        database supports that.
+        Messages of other queues are not indexed, and an index never makes a push fail, whatever the payload. Writers do
+        not have to wait if the database supports that.
 
         Raises:
-            Conflict: another process is making indexes.
+            Conflict: another process is creating indexes.
         """
         ...
 
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:
-        """Change a schedule and push its messages, both or neither; False: another was faster, nothing changed."""
+        """Change a schedule and push its messages, both or neither; return False if its version had already changed."""
         ...
 
     def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
-        """Read the schedules: all, the one with a name, or up to 100 that are due, the longest due first.
+        """Read all schedules, the one with this name, or up to 100 that are due, the longest due first.
 
         All schedules are read in the order of their names.
         """
         ...
 
     def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
-        """Store the pipeline `after`, or None to remove it; False: the version has changed, so nothing was written.
+        """Store the pipeline `after`, or remove it (None); return False, without a write, if its version has changed.
 
         A version of None means that no pipeline has this name yet.
         """
@@ -65,5 +65,5 @@ class MetadataStore(Protocol):
         ...
 
     def consumers(self) -> Plan[list[Consumer]]:
-        """Read the known consumers, in the order of their names; some may be gone by now."""
+        """Read the known consumers, in the order of their names; some may no longer be running."""
         ...

@@ -39,10 +39,10 @@ class SchemaStore(Protocol):
 
 @runtime_checkable
 class TriesRights(Protocol):
-    """What this part of a store also has on databases whose users have rights."""
+    """An optional addition to this part, for databases whose users have rights."""
 
     def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
-        """Return plans that change nothing, one for each right that a worker needs, by the name of the right.
+        """Return plans that change nothing, one for each right that a worker needs, by the right's name.
 
         Each raises ConfigurationError if this user does not have that right.
         """

@@ -1,4 +1,4 @@
-"""The contract as a whole: a store, and the parts that it may lack."""
+"""The complete contract: a store, and the parts that it may lack."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LACKS: Final[dict[Part, str]] = {
 
 
 class MissingPart:
-    """A part that a store does not have: whatever is asked of it raises NotSupported.
+    """A part that a store does not have: any use of it raises NotSupported.
 
     Args:
         part: its name in the contract.
@@ -35,13 +35,13 @@ class MissingPart:
         self._part: Part = part
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Python asks for these, and goes on without them
+        if name.startswith("__"):  # Python looks these up, and does without them
             raise AttributeError(name)
         raise self.refusal(self._part, f"{self._part}.{name}")
 
     @staticmethod
     def refusal(part: Part, needed: str) -> NotSupported:
-        """Return the error for something that needs a part."""
+        """Return the error for something that needs a missing part."""
         return NotSupported(
             f"this store {_LACKS[part]}, so it has no {needed}: {part} is not among the parts that its capabilities "
             "name; use a database whose store has it"
@@ -49,20 +49,20 @@ class MissingPart:
 
 
 def missing(part: Part) -> Any:
-    """Return what stands for a part that a store does not have."""
+    """Return the placeholder for a part that a store does not have."""
     return MissingPart(part)
 
 
 class Store(Protocol):
     """The contract. Its parts return plans; a plan with several steps yields BEGIN first.
 
-    The time is the database server's, or comes from the clock given when the store was opened. A store that inherits
-    from this class needs only `capabilities` and `messages` at first: whatever it does not set is missing.
+    The time is that of the database server, or of the clock with which the store was opened. A store that inherits from
+    this class needs only `capabilities` and `messages` at first: parts that it does not set are missing.
 
     Attributes:
         capabilities: what it can do, and which of the parts below it has.
         messages: push, reserve and settle; every store has it.
-        operations: look at queues, change messages and remove them.
+        operations: inspect queues, change messages and remove them.
         history: finished turns.
         metadata: settings of queues, schedules, pipelines and live consumers.
         counters: what processes counted.

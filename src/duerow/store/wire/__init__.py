@@ -1,1 +1,1 @@
-"""A store's operations as JSON: how a store behind HTTP and the API that leads to it understand each other."""
+"""A store's operations as JSON: the language between a store behind HTTP and the API that serves it."""

@@ -1,4 +1,4 @@
-"""What is asked of a store over HTTP: the arguments of each operation of the contract, under the contract's names."""
+"""Requests to a store over HTTP: the arguments of each operation, with the names that the contract gives them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class PeekCall(StoreCall, frozen=True):
 
 
 class QueueCall(StoreCall, frozen=True):
-    """An operation on a queue that needs nothing else."""
+    """The arguments of an operation that needs only a queue."""
 
     queue: str
 
@@ -119,17 +119,17 @@ class QueuesCall(StoreCall, frozen=True):
 
 
 class Alteration(ChangedFields, frozen=True, forbid_unknown_fields=True):
-    """A change of a message, with its receipt instead of its content; see `Change`."""
+    """A change of a message, with the message's receipt instead of its content; see `Change`."""
 
     receipt: Receipt
 
     @classmethod
     def of(cls, change: Change) -> Alteration:
-        """Return what to send of a change."""
+        """Return the part of a change that is sent."""
         return cls(change.receipt, **{name: getattr(change, name) for name in ChangedFields.__struct_fields__})
 
     def change(self, record: Record) -> Change:
-        """Return the change of a message that was read."""
+        """Return the change for a message that was read."""
         return Change(record, **{name: getattr(self, name) for name in ChangedFields.__struct_fields__})
 
 
@@ -232,7 +232,7 @@ class NoteConsumerCall(StoreCall, frozen=True):
 
 
 class NoArguments(StoreCall, frozen=True):
-    """An operation that needs nothing."""
+    """The arguments of an operation that needs none."""
 
 
 class NoteCountsCall(StoreCall, frozen=True):
@@ -243,17 +243,17 @@ class NoteCountsCall(StoreCall, frozen=True):
 
 
 PROTOCOL: Final = 1
-"""The number of this way to write operations; another one cannot be understood."""
+"""The version of this way of writing operations; no other version can be read."""
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a server says of the store behind it.
+    """What a server says about the store behind it.
 
     Attributes:
         protocol: how it writes operations.
         version: its version of duerow.
         transactions, parts: as in `Capabilities`.
-        max_body_bytes: the largest request that it takes.
+        max_body_bytes: the largest request that it accepts.
     """
 
     protocol: int
@@ -263,7 +263,7 @@ class About(msgspec.Struct, frozen=True):
     max_body_bytes: int | None = None
 
     def capabilities(self) -> Capabilities:
-        """Return what a store that is reached through this server can do."""
+        """Return the capabilities of a store that is reached through this server."""
         kept: frozenset[Part] = frozenset(part for part in PARTS if part in (*self.parts, "schema") and part != "bulk")
         return Capabilities(
             transactions=self.transactions,
@@ -276,4 +276,4 @@ class About(msgspec.Struct, frozen=True):
 
 
 THROUGH_HTTP = About(PROTOCOL, "", True, sorted(PARTS)).capabilities()
-"""What such a store can do if the database behind the server can do everything."""
+"""The capabilities of such a store if the database behind the server can do everything."""

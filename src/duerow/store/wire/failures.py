@@ -1,4 +1,4 @@
-"""Errors over HTTP: as the members of a problem (RFC 9457), and as the same errors again where they arrive."""
+"""Errors over HTTP: how they become members of a problem (RFC 9457), and the same errors again at the client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ERROR: Final = "error"
 """The member that names the class of an error."""
 
 DETAIL: Final = "detail"
-"""The member that has its text."""
+"""The member that holds the text of an error."""
 
 _FIELDS: Final[Mapping[type[DuerowError], tuple[str, ...]]] = {
     errors.UnknownName: ("what", "name", "nearest", "where"),
@@ -23,7 +23,7 @@ _FIELDS: Final[Mapping[type[DuerowError], tuple[str, ...]]] = {
     errors.QueueDraining: ("queue",),
     errors.KeyMissing: ("key_id",),
 }
-"""The errors that are made of values: those values, in the order of their arguments."""
+"""The errors that are made from values: the names of those values, in the order of their arguments."""
 
 _OF_TEXT: Final[tuple[type[DuerowError], ...]] = (
     errors.InvalidCondition,
@@ -40,13 +40,13 @@ _OF_TEXT: Final[tuple[type[DuerowError], ...]] = (
     errors.StoreUnavailable,
     DuerowError,
 )
-"""The errors that are made of a text; the more special ones first."""
+"""The errors that are made from a text, the most specific first."""
 
 _BY_NAME: Final = {kind.__name__: kind for kind in (*_FIELDS, errors.QueryTimeout, *_OF_TEXT)}
 
 
 def failure(error: DuerowError) -> dict[str, Any]:
-    """Return the members that make an error again."""
+    """Return the members from which an error can be recreated."""
     kind = next(one for one in _BY_NAME.values() if isinstance(error, one))
     members: dict[str, Any] = {ERROR: kind.__name__, DETAIL: str(error)}
     for name in _FIELDS.get(kind, ()):
@@ -63,7 +63,7 @@ def failure(error: DuerowError) -> dict[str, Any]:
 
 
 def failed(members: Any) -> DuerowError:
-    """Return the error that members make; a plain DuerowError if this version does not know it."""
+    """Return the error that the members describe; a plain DuerowError if this version does not know its class."""
     if not isinstance(members, Mapping):
         return DuerowError(f"the server answered with an error that cannot be read: {errors.shown(members)}")
     kind = _BY_NAME.get(str(members.get(ERROR)), DuerowError)
@@ -85,7 +85,7 @@ def _made(kind: type[DuerowError], text: str, members: Mapping[str, Any]) -> Due
     if kind is errors.QueryTimeout:
         return errors.QueryTimeout(timedelta(seconds=members["limit_seconds"]))
     if kind is errors.Conflict:
-        # The server has repeated the transaction already.
+        # The server has already retried the transaction.
         return errors.Conflict(text, outcome, waited=True, of_row=of_row)
     if kind is errors.StoreUnavailable:
         return errors.StoreUnavailable(text, outcome)

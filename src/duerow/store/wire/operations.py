@@ -1,4 +1,4 @@
-"""The operations that a store has over HTTP, and how their arguments and answers become JSON and are read again."""
+"""The operations that a store has over HTTP, and how their arguments and results are written and read as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from duerow.store.writes import Record, Refused, Reserved
 from duerow.where import as_condition
 
 REPEATED: Final = "Duerow-Repeated"
-"""The header of a request that may have been carried out already, though its answer was lost."""
+"""The header of a request that may already have been carried out because its response was lost."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class StoreOperation:
 
     Attributes:
         name: the part of the contract and the method.
-        call: what its arguments are.
-        answer: what it returns.
-        about: what a condition among its arguments is about.
-        reads: it changes nothing.
-        repeats: after its answer was lost it may be carried out again, which changes nothing more, or tells no untruth
-            about what happened the first time.
+        call: the type of its arguments.
+        answer: the type of its result.
+        about: the subject of any condition among its arguments.
+        reads: whether it changes nothing.
+        repeats: whether it may be carried out again after its response was lost, because that changes nothing more and
+            does not misreport what happened the first time.
     """
 
     name: str
@@ -55,25 +55,25 @@ class StoreOperation:
 
     @property
     def method(self) -> str:
-        """The method of that part."""
+        """The method of that part of the contract."""
         return self.name.partition(".")[2]
 
     def read_call(self, body: bytes) -> Any:
-        """Return the arguments that a request carries; raise msgspec.ValidationError or DuerowError for others."""
+        """Return the arguments in a request; raise msgspec.ValidationError or DuerowError if they are invalid."""
         return _order_read(_decoder(self.call, self.about)(body))
 
     def read_answer(self, body: bytes) -> Any:
-        """Return the answer that a response carries."""
+        """Return the result in a response."""
         return _decoder(self.answer, self.about)(body)
 
 
 def encoded(value: Any) -> bytes:
-    """Return arguments or an answer as JSON."""
+    """Return arguments or a result as JSON."""
     return _ENCODER.encode(_with_texts(value) if isinstance(value, StoreCall) else value)
 
 
 def _with_texts(call: Any) -> Any:
-    """Return a call with its condition as text: an encoder would write down what the condition is made of."""
+    """Return a call with its condition as text: an encoder would write the condition's internal fields."""
     if (query := getattr(call, "query", None)) is not None and query.where is not None:
         return replace(call, query=replace(query, where=str(query.where)))
     if getattr(call, "where", None) is not None:
@@ -107,7 +107,7 @@ def _decoder(kind: Any, about: Subject) -> Callable[[bytes], Any]:
 
 
 def _order_read(call: Any) -> Any:
-    """Return a call whose query begins behind a time, if it does, with that time: JSON has text for it."""
+    """Return a call with the time after which its query starts, if any, as a datetime: JSON has it as text."""
     query: Any = getattr(call, "query", None)
     order = query.order if isinstance(query, Query) else None
     if order is None or order.after is None or KINDS.get(order.field) != "moment" or order.after[0] is None:
@@ -122,7 +122,7 @@ def _order_read(call: Any) -> Any:
 
 
 _ALL: Final = (
-    # Without keys a push would be doubled; a settlement that happened would be told to be a lost lease.
+    # Repeated, a push without keys would add messages twice, and a settlement would look like a lost lease.
     StoreOperation("messages.push", calls.PushCall, list[Pushed], repeats=False),
     StoreOperation("messages.reserve", calls.ReserveCall, Reserved),
     StoreOperation("messages.extend", calls.ExtendCall, list[tuple[Receipt, datetime]]),
@@ -155,4 +155,4 @@ _ALL: Final = (
 )
 
 OPERATIONS: Final[Mapping[str, StoreOperation]] = {one.name: one for one in _ALL}
-"""All operations by their names."""
+"""All operations by name."""

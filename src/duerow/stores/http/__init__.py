@@ -1,6 +1,6 @@
-"""Queues of a database behind duerow's HTTP API, found by http:// and https:// URLs.
+"""Queues of a database behind duerow's HTTP API, opened by http:// and https:// URLs.
 
-`https://TOKEN@queues.example.org/prefix` is the API of an application mounted under `/prefix`. The token is that of one
+`https://TOKEN@queues.example.org/prefix` is the API of an application mounted under `/prefix`. The token belongs to one
 of its accounts. The options are `timeout` and `retries`, and in Python also `token` and `client`.
 """
 
@@ -19,12 +19,12 @@ class HttpBackend:
     """Opens stores behind an HTTP API; see `duerow.store.Backend`."""
 
     def open(self, target: Any, settings: Settings) -> tuple[HttpStore, blocking.HttpConnections]:
-        """Open by a URL, for blocking calls."""
+        """Open a URL for blocking calls."""
         site = site_of(target, settings)
         return HttpStore(site.name), blocking.HttpConnections(site)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[HttpStore, awaited.HttpConnections]:
-        """Open by a URL, for awaited calls."""
+        """Open a URL for async calls."""
         site = site_of(target, settings)
         return HttpStore(site.name), awaited.HttpConnections(site)
 

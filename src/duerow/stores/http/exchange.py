@@ -1,4 +1,4 @@
-"""Decides for one request when it is sent again, and what its answer means. It sends nothing itself."""
+"""Decides when a request is sent again and what its response means. It sends nothing itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
 GATEWAY: Final = frozenset({502, 504})
-"""Statuses of a proxy that may have passed the request on."""
+"""The statuses with which a proxy answers after it may have passed the request on."""
 
 _NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 """Errors that occur before the first byte of a request is sent."""
@@ -32,17 +32,17 @@ _IMPOSSIBLE: Final = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 
 class Request(NamedTuple):
-    """A step of a plan: an operation, and its arguments as JSON."""
+    """A step of a plan: an operation and its arguments as JSON."""
 
     operation: StoreOperation
     body: bytes
 
 
 class Exchange:
-    """A request, until it is answered or given up.
+    """A request until it is answered or given up.
 
     Args:
-        site: where it is sent.
+        site: the address to which it is sent.
         request: the operation and its arguments.
     """
 
@@ -60,7 +60,7 @@ class Exchange:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers. A repeated request says in them that the server may have carried it out already."""
+        """The headers. A repeated request's headers say that the server may already have carried it out."""
         said = {"Content-Type": JSON}
         if self._key is not None:
             said["Idempotency-Key"] = self._key
@@ -69,7 +69,7 @@ class Exchange:
         return said
 
     def lost(self, error: httpx.HTTPError) -> float:
-        """Return after how many seconds to send it again, because no answer came; raise if it is not sent again."""
+        """Return the seconds before the unanswered request is sent again; raise if it is not sent again."""
         if isinstance(error, _IMPOSSIBLE):
             raise ConfigurationError(f"cannot reach {self._site.name}: {error}") from error
         if not isinstance(error, _NEVER_SENT):
@@ -78,7 +78,7 @@ class Exchange:
         return self._again(f"{self._site.name} did not answer {self._operation.name}: {reason}", None, error)
 
     def answered(self, response: httpx.Response) -> float | None:
-        """Return None if a response is the answer, otherwise after how many seconds to send it again; raise errors."""
+        """Return None if a response is the answer, else the seconds before the request is sent again; raise errors."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code == 200 and kind == JSON:
             return None
@@ -89,7 +89,7 @@ class Exchange:
         return self._without_error(response, said)
 
     def _refused(self, error: DuerowError, response: httpx.Response) -> float:
-        """Raise the error of a store, unless it says that nothing happened and that another try may help."""
+        """Raise a store's error, unless it says that nothing happened and another try may help."""
         if not isinstance(error, StoreUnavailable):
             raise error
         if self._perhaps_done:
@@ -99,7 +99,7 @@ class Exchange:
         return self._again(str(error), response, None)
 
     def _without_error(self, response: httpx.Response, said: str) -> float:
-        """Judge a response of the guard, of a proxy, or of some other server, which contains no error of a store."""
+        """Judge a response without a store's error, from the guard, a proxy, or some other server."""
         status, name = response.status_code, self._site.name
         if status in GATEWAY:
             self._perhaps_done = self._key is not None
@@ -107,11 +107,13 @@ class Exchange:
             return self._again(f"{name} answered {status}{said}", response, None)
         if status == 401:
             token = "refuses this token" if self._site.token is not None else "asks for a token"
-            raise ConfigurationError(f"{name} {token}: write https://TOKEN@host/path, with a token of an account there")
+            raise ConfigurationError(
+                f"{name} {token}: write https://TOKEN@host/path, with the token of an account there"
+            )
         if status == 403:
             raise ConfigurationError(f"{name} does not allow {self._operation.name}{said}")
         if status == 413:
-            raise InvalidMessage(f"{name} takes no request as large as this{said}")
+            raise InvalidMessage(f"{name} does not accept a request as large as this{said}")
         if status in (400, 422):
             raise ConfigurationError(f"{name} does not understand {self._operation.name}{said}")
         if status >= 500:
@@ -122,7 +124,7 @@ class Exchange:
         )
 
     def _again(self, text: str, response: httpx.Response | None, error: Exception | None) -> float:
-        """Return after how many seconds to send it again; raise StoreUnavailable if there are no retries left."""
+        """Return the seconds before the request is sent again; raise StoreUnavailable if there are no retries left."""
         if self._left <= 0:
             outcome: Literal["none", "unknown"] = "unknown" if self._perhaps_done else "none"
             raise StoreUnavailable(text, outcome) from error

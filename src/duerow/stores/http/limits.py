@@ -1,4 +1,4 @@
-"""Refusals of what cannot be done over HTTP."""
+"""The errors for what cannot be done over HTTP."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from duerow.errors import NotSupported, shown
 
 
 def refuse_to_join(within: Any) -> NoReturn:
-    """Raise the error for a transaction of the caller."""
+    """Raise the error for an operation in the caller's transaction."""
     raise NotSupported(
         f"within={shown(within)}: queues behind an HTTP API cannot join a transaction of yours; connect to the "
         "database itself, or leave it out"
@@ -18,7 +18,7 @@ def refuse_to_join(within: Any) -> NoReturn:
 def refuse_to_begin() -> NoReturn:
     """Raise the error for a handler that wants to write in a transaction."""
     raise NotSupported(
-        "no handler can write in the transaction that settles its message over HTTP; connect to the database itself"
+        "over HTTP, a handler cannot write in the transaction that settles its message; connect to the database itself"
     )
 
 

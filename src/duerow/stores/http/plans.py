@@ -1,4 +1,4 @@
-"""The parts of the contract as requests; `duerow.store.contract` says what each operation does."""
+"""The parts of the contract as requests; `duerow.store.contract` documents each operation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from duerow.store.wire.calls import PROTOCOL, About
 from duerow.stores.http.requests import Requests
 
 PIECE: Final = 1_000
-"""How many messages one request reserves: each may have 1 MiB."""
+"""The most messages that one request reserves: each may have 1 MiB."""
 
 POPPING: Final = timedelta(minutes=1)
 """How long a popped message is leased until it is committed."""
@@ -94,7 +94,7 @@ class HttpMessages(_Part):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages, a thousand with each request."""
+        """Lend due messages, up to a thousand with each request."""
         known = None if kinds is None else [*kinds]
         records: list[Record] = []
         buried: list[GivenUp] = []
@@ -128,7 +128,7 @@ class HttpMessages(_Part):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
-        """Reserve and commit, so that a lost answer loses no message."""
+        """Reserve and commit, so that a lost response loses no message."""
         lent = yield from self.reserve(queue, limit, POPPING, None, new_claim(), None, keep, kinds, apart)
         turns = [
             Turn(Receipt(one.id, one.token), Committed(), None if one.group is None else (queue, one.group))
@@ -138,7 +138,7 @@ class HttpMessages(_Part):
         return [one for one in lent.records if Receipt(one.id, one.token) not in lost]
 
     def find(self, query: Query) -> Plan[list[Record]]:
-        """Read messages, a thousand with each request if their order lets the next request continue."""
+        """Read messages, a thousand with each request if their order allows the next request to continue."""
         found: list[Record] = []
         while True:
             page = _page(query, found)
@@ -156,7 +156,7 @@ class HttpMessages(_Part):
     ) -> Plan[timedelta | None]:
         """Return how long until the next message is due."""
         known = None if kinds is None else {queue: [*names] for queue, names in kinds.items()}
-        if relied_on and until:  # in two requests, which servers of all versions know
+        if relied_on and until:  # two requests, which servers of all versions support
             yield from self._ask("messages.next_due", calls.NextDueCall([*queues], until, known))
             until = timedelta(0)
         wait: timedelta | None = yield from self._ask("messages.next_due", calls.NextDueCall([*queues], until, known))
@@ -164,7 +164,7 @@ class HttpMessages(_Part):
 
 
 class HttpOperations(_Part):
-    """Look at queues, and change messages; see `duerow.store.OperationStore`."""
+    """Inspect queues and change messages; see `duerow.store.OperationStore`."""
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages."""
@@ -185,7 +185,7 @@ class HttpOperations(_Part):
         return self._ask("operations.queue_stats", calls.StatsCall(queue, cap))
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what keeps it from a consumer."""
+        """Read a message and what may keep it from a consumer."""
         found: Inspection | None = yield from self._ask("operations.inspect", calls.InspectCall(queue, id, key))
         self._requests.seen([] if found is None else [found.record])
         return found
@@ -292,7 +292,7 @@ class HttpSchema(_Part):
         self._learn = learn
 
     def check(self) -> Plan[None]:
-        """Ask for the capabilities of the server's store; refuse a server with an incompatible protocol."""
+        """Ask the server for its store's capabilities; refuse a server with an incompatible protocol."""
         about: About = yield from self._ask("schema.check", calls.NoArguments())
         if about.protocol != PROTOCOL:
             older = "server" if about.protocol < PROTOCOL else "client"
@@ -304,13 +304,13 @@ class HttpSchema(_Part):
         self._learn(about)
 
     def migrate(self) -> Plan[list[str]]:
-        """Make no migrations: the server's tables were checked when it opened its database."""
+        """Apply no migrations: the server checked its tables when it opened its database."""
         yield from self.check()
         return []
 
     def migration_sql(self) -> NoReturn:
-        """Refuse: the tables are created where the database is."""
-        raise NotSupported("over HTTP there are no tables to make: run this with the URL of the database itself")
+        """Refuse: tables are created with the database's own URL."""
+        raise NotSupported("over HTTP there are no tables to create: run this with the URL of the database itself")
 
     def roles_sql(self, names: Mapping[str, str]) -> NoReturn:
         """Refuse: the accounts of the API have roles of their own."""
@@ -320,7 +320,7 @@ class HttpSchema(_Part):
 
 
 def _page(query: Query, found: Sequence[Record]) -> Query:
-    """Return the next page to read; everything that is left if messages are read in the order of handing out."""
+    """Return the next page to read; everything that is left if messages are read in the order of delivery."""
     left = query.limit - len(found)
     if query.by_id:
         after = found[-1].id if found else query.after_id
@@ -333,7 +333,7 @@ def _page(query: Query, found: Sequence[Record]) -> Query:
 
 
 def _refuse_function(end: End) -> None:
-    """Raise NotSupported if a turn needs a function to be called in the database's transaction."""
+    """Raise NotSupported if a turn needs a function call in the database's transaction."""
     if isinstance(end, Joined):
         if end.complete is not None:
             raise NotSupported(

@@ -1,4 +1,4 @@
-"""What the parts of the store share: how they send requests, and which messages they have seen."""
+"""What the parts of the store share: how to send requests, and the queues of the messages seen so far."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from duerow.store.wire.operations import OPERATIONS, encoded
 from duerow.stores.http.exchange import Request, read
 
 MOST_PLACES: Final = 100_000
-"""For how many messages the queue is remembered."""
+"""The most messages whose queues are remembered."""
 
 
 class Requests:
     """Sends requests, and remembers the queue of each message that the server has returned.
 
-    A receipt does not say in which queue its message is, and the server needs the queue to find it quickly.
+    A receipt does not name its message's queue, and the server needs the queue to find the message quickly.
 
     Args:
         name: the name of the server in errors.
@@ -34,7 +34,7 @@ class Requests:
         self._queues: OrderedDict[int, str] = OrderedDict()
 
     def ask(self, name: str, call: StoreCall) -> Plan[Any]:
-        """Return a plan of one request: an operation with its arguments."""
+        """Return a plan with one request: an operation and its arguments."""
         request = Request(OPERATIONS[name], encoded(call))
         if self.largest is not None and len(request.body) > self.largest:
             raise InvalidMessage(
@@ -54,5 +54,5 @@ class Requests:
                 self._queues.popitem(last=False)
 
     def queue_of(self, id: int) -> str | None:
-        """Return the queue in which a message was last seen; None if it was not, or was forgotten."""
+        """Return the queue in which a message was last seen; None if it was never seen, or was forgotten."""
         return self._queues.get(id)

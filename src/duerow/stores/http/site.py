@@ -1,4 +1,4 @@
-"""The address of the API and the options of requests, from a URL and the options of `connect`."""
+"""The address of the API and the options for requests, taken from a URL and the options of `connect`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMEOUT: Final = 30.0
 """Seconds to wait for an answer."""
 
 CONNECT_TIMEOUT: Final = 5.0
-"""How many seconds to wait for a connection at most."""
+"""The most seconds to wait for a connection."""
 
 RETRIES: Final = 3
 MOST_RETRIES: Final = 100
@@ -38,14 +38,14 @@ _TABLES: Final = "the server decides which tables it uses: leave out {}="
 
 @dataclass(frozen=True)
 class Site:
-    """The address of an API of duerow, and how to send requests to it.
+    """The address of a duerow API, and how to send requests to it.
 
     Attributes:
         url: where the application is mounted, without user and password.
-        token: the token to send; None: none.
+        token: the token to send; None: no token.
         timeout: seconds to wait for an answer.
         retries: how many times a request is sent again.
-        make: creates the clients; None: httpx itself.
+        make: creates the clients; None: httpx does.
     """
 
     url: str
@@ -61,23 +61,23 @@ class Site:
 
     @property
     def name(self) -> str:
-        """Its name in errors."""
+        """The name of the site in errors."""
         return self.url
 
     @cached_property
     def _certificates(self) -> SSLContext:
-        """The trusted certificates. They are read once, outside of event loops, because that takes milliseconds."""
+        """The trusted certificates. They are read once, outside event loops, because that takes milliseconds."""
         return httpx.create_ssl_context()
 
     def prepared(self) -> Site:
-        """Return the site with everything that is read from files."""
+        """Return the site after everything that comes from files has been read."""
         own_version()
         if self.make is None and self.url.startswith("https:"):
             _ = self._certificates
         return self
 
     def client(self, kind: type[T]) -> T:
-        """Return a new httpx client, of either face."""
+        """Return a new httpx client for either API."""
         said = {"User-Agent": f"duerow/{own_version()}", "Accept": "application/json"}
         if self.token is not None:
             said["Authorization"] = f"Bearer {self.token}"
@@ -100,7 +100,7 @@ def site_of(target: Any, settings: Settings) -> Site:
     """Return the site for a URL and the options of `connect`.
 
     Raises:
-        ConfigurationError: the URL or an option is invalid. No error shows the token.
+        ConfigurationError: the URL or an option is invalid. The error never shows the token.
     """
     if not isinstance(target, str):
         raise ConfigurationError(f"queues behind an HTTP API are opened by a URL, not by {type(target).__name__}")
@@ -154,7 +154,7 @@ def _number(options: Mapping[str, Any], name: str, usual: T, kind: Callable[[Any
 
 
 def _token(given: Any, said: bool) -> str | None:
-    """Return the token; special characters of one in a URL are encoded."""
+    """Return the token; in a URL, its special characters are encoded."""
     if given is None or given == "":
         return None
     token = given if said or not isinstance(given, str) else unquote(given)

@@ -18,9 +18,9 @@ from duerow.stores.http.requests import Requests
 
 
 class HttpStore(Store):
-    """Queues of a database behind an HTTP API.
+    """The queues of a database behind an HTTP API.
 
-    The capabilities of that database are known once the server has been asked, when the store is opened.
+    The capabilities of that database are learned from the server when the store is opened.
 
     Args:
         name: the name of the server in errors.

@@ -1,6 +1,6 @@
-"""The conformance suite: what every store promises, as tests, in one file for each promise.
+"""The conformance suite: the promises of every store as tests, in one file for each promise.
 
-A store's tests say where the queues of a test live, and include the suite:
+A store's tests define where the queues of a test live, and include the suite:
 
     # conftest.py at the root of the tests
     pytest_plugins = ["duerow.testing.conformance.fixtures"]
@@ -14,9 +14,9 @@ A store's tests say where the queues of a test live, and include the suite:
     from duerow.testing.conformance import promises
     globals().update(promises())
 
-Every test runs on the blocking and on the awaited face; tests of workers, in the files that begin with `worker_`, with
-threads and with tasks. `duerow.testing.conformance.fixtures` lists the fixtures that a store may replace. If a promise
-needs a capability that the store lacks, its tests expect a refusal before anything changes.
+Every test runs with the blocking and the async API; tests of workers, in the files whose names begin with `worker_`,
+run with threads and with asyncio tasks. `duerow.testing.conformance.fixtures` lists the fixtures that a store may
+replace. If a promise needs a capability that the store lacks, its tests expect a refusal before anything changes.
 """
 
 from __future__ import annotations

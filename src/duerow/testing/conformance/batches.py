@@ -1,4 +1,4 @@
-"""Batches are lent without being read, and read in ranges; nobody sees staged entries before they are published."""
+"""Batches are lent without being read, and then read in ranges; staged entries are invisible until published."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ LEASE = minutes(10)
 
 
 def entry(payload: object, queue: str = "billing", key: str | None = None, **more: Any) -> Entry:
-    """An entry as an engine makes it: encoded."""
+    """Return an encoded entry, as an engine makes it."""
     terms: dict[str, Any] = {"headers": None, "due": None, "delay": None, **more}
     return Entry(queue, key, "json", str(payload), **terms)
 
 
 def turns(lent: Lease, queue: str = "mail", end: Any = Committed()) -> list[Turn]:  # noqa: B008 - a frozen value
-    """The turns that end what was lent."""
+    """Return the turns that end lent messages."""
     named = lent.groups.get
     return [Turn(one, end, None if (group := named(one.id)) is None else (queue, group)) for one in lent.receipts]
 
@@ -204,7 +204,7 @@ def test_what_is_staged_is_seen_when_it_is_published_in_the_order_of_parts_and_o
     assert take_all(queue) == []  # the head of the group is delayed
     clock.advance(minutes(5))
     assert take_all(queue) + take_all(queue) == [2, 3]
-    with pytest.raises(StagedLost, match="its part '2' should have 5 entries, and has 0"):
+    with pytest.raises(StagedLost, match="its part '2' should have 5 entries, but has 0"):
         db.bulk.publish("b", {"2": 5})
     assert db.bulk.publish("another", {"2": 1}).entries == 1
 
@@ -219,12 +219,13 @@ def test_nothing_is_published_unless_all_of_it_can_be(db: Database, queue: Queue
     lost = turns(lent)[1]
     db.run(lambda: db.store.messages.settle([lost]))
     before = everything(db)
-    with pytest.raises(BatchRefused, match=f"1 turn of it was refused .message {lost.receipt.id} is no") as refused:
+    told = f"1 turn of the batch was refused .message {lost.receipt.id} is no"
+    with pytest.raises(BatchRefused, match=told) as refused:
         db.bulk.publish("b", {"1": 2}, turns(lent), once="job")
     assert [(one.receipt, type(one.error)) for one in refused.value.refused] == [(lost.receipt, LeaseLost)]
     rest = [turn for turn in turns(lent) if turn is not lost and turn.receipt != lost.receipt]
     for wrong in (1, 3):
-        with pytest.raises(StagedLost, match=f"should have {wrong} entr(y|ies), and has 2"):
+        with pytest.raises(StagedLost, match=f"should have {wrong} entr(y|ies), but has 2"):
             db.bulk.publish("b", {"1": wrong}, rest, once="job")
     with pytest.raises(DuplicateKey):
         db.bulk.publish("b", {"1": 2}, rest, once="job", on_duplicate="reject")
@@ -312,7 +313,7 @@ def test_what_is_staged_and_never_published_is_gone_when_it_is_discarded_or_afte
     assert db.prune() == 0
     if db.store.capabilities.transactions:
         for batch, found in (("discarded", 0), ("old", 1), ("old too", 0)):
-            with pytest.raises(StagedLost, match=f"should have 2 entries, and has {found}"):
+            with pytest.raises(StagedLost, match=f"should have 2 entries, but has {found}"):
                 db.bulk.publish(batch, {"1": 2})
         assert db.bulk.publish("old", {"1": 1}).entries == 1
 

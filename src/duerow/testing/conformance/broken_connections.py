@@ -1,4 +1,4 @@
-"""After a broken connection the outcome is found out or reported as unknown; a lost transaction is repeated."""
+"""After a broken connection, the outcome is determined or reported as unknown; a lost transaction is repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENDINGS: dict[str, Callable[[Queue, Reservation], object]] = {
 
 
 def faulty(open_database: OpenDatabase, hook: Hook) -> Queue:
-    """The queue of this test, on a handle with faults."""
+    """Return the queue of this test, from a handle with faults."""
     db = open_database()
     watch(unwrapped(db), hook)
     return db.queue("mail")
@@ -71,7 +71,7 @@ def test_what_is_lent_is_handed_over_although_the_connection_broke_over_another_
 ) -> None:
     queue = faulty(open_database, fail_at("settle: before", StoreUnavailable("gone"), times=10))
     queue.push("good")
-    odd = Entry("mail", None, "invoice", "1", None, None, None)  # of a kind that nobody knows: it is to be buried
+    odd = Entry("mail", None, "invoice", "1", None, None, None)  # of an unknown kind, so it must be buried
     db.run(lambda: db.store.messages.push([odd], "ignore"))
     assert [one.message.payload for one in queue.reserve_many(2)] == ["good"]
 
@@ -108,7 +108,7 @@ def test_a_transaction_that_lost_against_another_is_carried_out_again_and_once(
             consuming.commit(reservation, then=then)
         return
     if point != "settle: before" and not db.store.capabilities.interactive:
-        with pytest.raises(LeaseLost):  # the transaction is over when its answer comes: it cannot be lost any more
+        with pytest.raises(LeaseLost):  # the transaction is over when its answer arrives, so it can no longer be lost
             consuming.commit(reservation, then=then)
     else:
         consuming.commit(reservation, then=then)
@@ -135,7 +135,7 @@ def test_what_a_broken_transaction_wrote_is_undone(
     with pytest.raises(ConnectionAbortedError if transactions else NotSupported):
         consuming.commit(reservation, then=[Draft("next", queue="mail")])
     if transactions and not db.store.capabilities.interactive:
-        assert payloads(queue) == ["next"]  # the transaction was over when its answer came
+        assert payloads(queue) == ["next"]  # the transaction was over when its answer arrived
         return
     assert everything(db) == before
     db.queue("mail").commit(reservation)

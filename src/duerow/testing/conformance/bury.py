@@ -1,4 +1,4 @@
-"""A buried message is dead: it is kept for people, with the reason, and never handed out."""
+"""A buried message is dead: it is kept, with the reason, for people to look at, and never handed out."""
 
 from __future__ import annotations
 

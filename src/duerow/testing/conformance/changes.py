@@ -1,4 +1,4 @@
-"""An operator changes messages by id, key or condition; leased ones only with `even_if_leased`."""
+"""An operator changes messages by id, key or condition; leased messages only with `even_if_leased`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ each_change = pytest.mark.parametrize("change", CHANGES)
 
 
 def bury(queue: Queue, *keys: str) -> list[Message]:
-    """Push a message for each key, and bury it."""
+    """Push a message for each key and bury it."""
     for key in keys:
         queue.push(f"dead {key}", key=key)
     reservations = queue.reserve_many(len(keys))
@@ -241,7 +241,7 @@ def test_which_messages_are_meant_must_be_said_in_one_way(db: Database, queue: Q
     unclear: list[dict[str, Any]] = [{}, {"id": 1, "key": "k"}, {"key": "k", "where": "id > 0"}]
     for which in (*unclear, {"id": "id > 0"}, {"id": True}, {"id": 1 << 63}):
         with pytest.raises(
-            ConfigurationError, match=r"exactly one of an id, a key and a condition|an id is an integer"
+            ConfigurationError, match=r"exactly one of an id, a key and a condition|an id is a 64-bit integer"
         ):
             act(**which, **more)
     with pytest.raises(InvalidMessage, match="key"):
@@ -414,7 +414,7 @@ def test_a_member_of_a_group_does_not_overtake_by_being_due_first_or_by_priority
 
 
 def popped(queue: Queue) -> Any:
-    """The payload of the next message, which is taken."""
+    """Pop the next message and return its payload."""
     message = queue.pop()
     assert message is not None, "nothing is due"
     return message.payload

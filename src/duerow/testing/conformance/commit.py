@@ -104,7 +104,7 @@ def test_a_message_that_is_buried_or_moved_pushes_what_it_calls_for(db: Database
 
 def test_a_commit_whose_follower_has_a_taken_key_leaves_the_holder(db: Database, queue: Queue, other: Queue) -> None:
     if not db.store.capabilities.transactions:
-        return  # refused in any case: see the test of what a commit pushes
+        return  # refused anyway: see the test of what a commit pushes
     held = other.push("held", key="b-1")
     queue.push("order")
     reservation = queue.reserve()

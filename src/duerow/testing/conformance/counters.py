@@ -129,7 +129,7 @@ def test_what_several_handles_count_is_added_up_and_nobody_elses_is_lost(
     second.write_counts()
     all_ways(queue)
     all_ways(other)
-    for _ in range(2):  # to write a second time what was written already changes nothing
+    for _ in range(2):  # writing the same counts again changes nothing
         db.write_counts()
         assert second.queue("mail").stats().lifetime == Totals(done=9, failed=3, dead=6, moved=3)
     assert second.queue("billing").stats().lifetime.done == 3

@@ -1,4 +1,4 @@
-"""A message whose row somebody damaged is buried with the reason, and no other message is affected."""
+"""A message whose row was damaged is buried with the reason, and no other message is affected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = ("id", "due_at", "-created_at", "key", "status", "attempts", "priority"
 
 
 def each_harmed(db: Database, queue: Queue, harms: dict[str, Harm]) -> Iterator[tuple[str, int, Pushed]]:
-    """Yield how a message was harmed, its id, and another one that was pushed behind it."""
+    """Yield how a message was damaged, its id, and the id of a message that was pushed after it."""
     odd = push_unreadable(db, Entry("mail", "odd", "json", '{"n": 1}', "[1]", None, None))
     yield "headers that are a list", odd, queue.push("good")
     for name, harm in harms.items():
@@ -34,7 +34,7 @@ def test_a_damaged_message_is_buried_with_the_reason_and_the_others_are_handed_o
     db: Database, queue: Queue, harms: dict[str, Harm]
 ) -> None:
     for name, odd, good in each_harmed(db, queue, harms):
-        taken = queue.reserve_many(5) + queue.reserve_many(5)  # the second one looks at priorities and groups anew
+        taken = queue.reserve_many(5) + queue.reserve_many(5)  # the second one looks at priorities and groups again
         assert [one.message.id for one in taken] == [good.id], name
         buried = queue.get(odd)
         assert buried is not None, name
@@ -59,7 +59,7 @@ def test_an_operator_finds_a_damaged_message_beside_the_others_and_removes_it(
     for name, odd, good in each_harmed(db, queue, harms | harms_out_of_line):
         if claimed:
             queue.release_many(queue.reserve_many(5))
-        for order in FIELDS[:1] if claimed else FIELDS:  # a claim that met it has mended the row
+        for order in FIELDS[:1] if claimed else FIELDS:  # a claim that met the row has repaired it
             assert {message.id for message in queue.find(order=order)} == {odd, good.id}, (name, order)
             assert queue.count(by=order.removeprefix("-")), (name, order)
         assert [message.id for message in queue.find(f"id = {odd} and payload.m != 7")] == [odd], name
@@ -78,7 +78,7 @@ def test_a_message_whose_token_cannot_be_raised_is_buried_and_can_be_removed(
     db: Database, queue: Queue, largest_token: Harm | None
 ) -> None:
     if largest_token is None:
-        return  # its tokens have no bound, or nobody can write one
+        return  # tokens have no bound, or rows cannot be written
     odd, good = queue.push("odd").id, queue.push("good").id
     largest_token(odd)
     assert [one.message.id for one in queue.reserve_many(5) + queue.reserve_many(5)] == [good]

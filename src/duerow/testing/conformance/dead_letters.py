@@ -1,4 +1,4 @@
-"""A message that is given up moves to the dead-letter queue unchanged, and can be redriven."""
+"""A message that is given up moves unchanged to the dead-letter queue, and can be redriven."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def give_up(queue: Queue, reason: str = "no such address") -> Any:
 
 
 def fail(queue: Queue, error: Exception) -> None:
-    """Handle the next message, and fail."""
+    """Handle the next message, with a failure."""
     with queue.reserving():
         raise error
 
@@ -224,7 +224,7 @@ def test_redrive_brings_all_its_own_back_whatever_else_is_in_their_queue_and_a_d
     letters.pause()
     assert mail.redrive(dry_run=True) == mail.redrive() == Redriven(1, 1)
     assert (payloads(mail), payloads(letters)) == (["back", "new"], ["at work", "taken", "put off"])
-    clock.advance(minutes(1))  # nobody has it any more
+    clock.advance(minutes(1))  # no consumer holds it now
     assert letters.redrive(1, dry_run=True) == letters.redrive(1) == Redriven(1, 0)
     with pytest.raises(LeaseLost):
         letters.commit(at_work)
@@ -251,7 +251,7 @@ def test_a_dead_letter_that_is_given_up_itself_finds_its_way_back_to_where_it_ca
     mail.push("hello", key="k", headers={"trace": "t"})
     give_up(mail)
     [first] = letters.find()
-    assert letters.reserve() is not None  # a consumer of dead letters that dies
+    assert letters.reserve() is not None  # as a consumer of dead letters that then dies
     clock.advance(minutes(1))
     assert letters.reserve() is None
     [last] = db.queue("hopeless").find()

@@ -1,4 +1,4 @@
-"""A declared definition is stored in the database, and applies to everybody who opens the queue by name."""
+"""A declared definition is stored in the database and applies wherever the queue is opened by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_is_declared_is_kept_and_rules_those_who_know_the_name_alone(db: Da
     )
     declaration = orders.declare()
     assert (declaration.stored, declaration.declared, bool(declaration)) == (None, orders.declared, True)
-    another = open_database() if db.store.capabilities.processes else db  # a database in memory has no other
+    another = open_database() if db.store.capabilities.processes else db  # an in-memory database has no other handle
     again = another.as_defined("orders")
     assert again.definition() == orders.declared == again.declared
     assert (again.lease, again.retry, again.dead_letter) == (minutes(5), retry, "dead")

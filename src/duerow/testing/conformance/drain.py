@@ -18,7 +18,7 @@ def test_a_drained_queue_takes_no_new_messages_until_it_is_resumed(
 ) -> None:
     queue.push("before", key="k")
     queue.drain(wait=False)
-    another = open_database() if db.store.capabilities.processes else db  # a database in memory has no other
+    another = open_database() if db.store.capabilities.processes else db  # an in-memory database has no other handle
     batches = [
         [Draft("one")],
         [Draft("keyed", key="new", delay=hours(1), headers={"a": 1}, priority=2)],

@@ -22,19 +22,19 @@ CARD = {"number": "4111", "company": 1, "owner": {"country": "HR", "name": "Ana"
 
 
 def with_keys(open_database: OpenDatabase, **options: Any) -> Database:
-    """The queues of this test, with a key."""
+    """Return the database of this test, with a key."""
     return open_database(encryption=Encryption([KEY], readable=READABLE, **options))
 
 
 def put(db: Database, record: Record, **changed: Any) -> None:
-    """Put a message into its queue as somebody who can write to the database might."""
+    """Put a message into its queue, as an attacker who can write to the database might."""
     record = msgspec.structs.replace(record, **changed)
     entry = Entry(record.queue, record.key, record.kind, record.payload, record.headers, None, None)
     db.run(lambda: db.store.messages.push([entry], "ignore"))
 
 
 def refusal(queue: Queue) -> str:
-    """Why the one message of a queue was buried instead of handed out."""
+    """Return why the only message of a queue was buried instead of handed out."""
     assert queue.reserve() is None
     [buried] = queue.find()
     assert buried.status == "dead"
@@ -88,7 +88,7 @@ def test_an_encrypted_payload_that_is_called_clear_text_is_buried_and_not_handed
     [one] = everything(db)
     empty(db)
     put(db, one, kind=kind)
-    assert f"called one of kind '{kind}', in clear text" in refusal(db.queue("cards"))
+    assert f"its message has the kind '{kind}', for clear text" in refusal(db.queue("cards"))
 
 
 @pytest.mark.parametrize("member", [{"key": "0" * 16, "text": "x", "v": 2}, {"key": 1}, "yes"])
@@ -160,7 +160,7 @@ def test_dead_letters_of_dead_letters_stay_readable_there_and_on_the_way_back(
         assert reservation.message.payload == CARD
         reservation.bury("no use")
     assert [message.payload for message in queues[-1].find()] == [CARD]
-    for name, to in zip(reversed(names[-2:]), reversed(names[-3:-1]), strict=False):  # headers know of two ways back
+    for name, to in zip(reversed(names[-2:]), reversed(names[-3:-1]), strict=False):  # headers hold two ways back
         assert bare.queue(name).redrive().count == 1
         clock.advance(minutes(1))
         assert [message.payload for message in db.queue(to).find()] == [CARD]

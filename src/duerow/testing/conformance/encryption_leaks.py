@@ -46,14 +46,14 @@ HOUR = timedelta(hours=1)
 
 
 class Colour(Enum):
-    """A field that takes few values."""
+    """A field with few possible values."""
 
     RED = "red"
 
 
 @dataclass
 class Strict:
-    """A declared payload with an opinion of its own."""
+    """A declared payload that validates itself."""
 
     colour: Colour
     note: str = ""
@@ -70,7 +70,7 @@ class Loose(TypedDict):
 
 
 def kept(db: Database) -> str:
-    """All that the database holds of messages and their turns, as text."""
+    """Return all that the database holds about messages and their turns, as text."""
     rows: list[Any] = [*everything(db)]
     for name in db.queues():
         rows += db.run(lambda name=name: db.store.history.find(HistoryQuery(name, limit=1_000)))  # type: ignore[misc]
@@ -78,14 +78,14 @@ def kept(db: Database) -> str:
 
 
 def raised(work: Callable[[], object]) -> str:
-    """The error that a call raises, as a program that does not catch it would print it."""
+    """Return the error that a call raises, as a program that does not catch it would print it."""
     with pytest.raises(DuerowError) as error:
         work()
     return "".join(traceback.format_exception(error.value))
 
 
 def wrong(message: Message) -> Any:
-    """What a handler does, by the number of its payload; each quotes the payload."""
+    """Return or raise, by the number in the payload, something that quotes the payload."""
     payload = message.payload
     match payload["n"]:
         case 0:
@@ -224,9 +224,9 @@ def test_what_stations_get_wrong_is_kept_without_the_payload(
     caplog.set_level(logging.DEBUG)
     db = open_database(encryption=Encryption([KEY]))
     if not db.store.capabilities.transactions:
-        return  # most of these stations are refused there, which a promise of their own says
+        return  # this store refuses most of these stations, which another promise covers
     if station == "a predicate" and not db.store.capabilities.interactive:
-        return  # refused as well, which `join` says
+        return  # refused as well, which `join` covers
     pipeline = Pipeline("p", STATIONS[station], outputs=["other"])
     db.queue("mail").push({"secret": SECRET, "list": [SECRET]})
     carry(db, pipeline, chunk=1)
@@ -260,7 +260,7 @@ def test_who_has_no_key_reads_the_type_of_an_error_and_which_key_has_the_rest(op
 
 
 def _check_said(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    """Check that nothing of the payload was logged, with all that log lines carry, or written to the console."""
+    """Check that no part of the payload was logged, with all attributes of log records, or written to the console."""
     for record in caplog.records:
         lines = [record.getMessage(), str(vars(record))]
         if record.exc_info and record.exc_info[1] is not None:

@@ -1,4 +1,4 @@
-"""No call of the awaited face blocks the event loop."""
+"""No call of the async API blocks the event loop."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ READS: Final[dict[str, Call]] = {
 
 
 async def stalls(call: Awaitable[object], in_loop: Set[str]) -> dict[str, object]:
-    """Await a call; return what it did in the loop's thread that keeps others waiting.
+    """Await a call; return everything that it did in the loop's thread that makes others wait.
 
     Args:
         call: the call.
-        in_loop: waits that the store's loop makes on purpose.
+        in_loop: waits that the store makes in the loop on purpose.
     """
     with profiled() as profile:
         await call
@@ -81,7 +81,7 @@ async def stalls(call: Awaitable[object], in_loop: Set[str]) -> dict[str, object
 async def stalling(
     place: Place, clock: MovableClock, calls: dict[str, Call], watch: Callable[[Awaitable[object]], Awaitable[T]]
 ) -> dict[str, T]:
-    """Make calls one after the other; return what was seen of those of which something was."""
+    """Make calls one after another; return what was observed, for the calls for which anything was."""
     async with await aio.connect(place.url, clock=clock, migrate=True, **place.settings) as db:
         queue = db.queue("mail", lease=minutes(1))
         await queue.push_many([Draft(number) for number in range(300)])
@@ -94,7 +94,7 @@ async def stalling(
 
 
 async def stops_the_loop(call: Awaitable[object], hold: Hold) -> bool:
-    """Await a call while the database is held until the loop has gone on; return whether it never did."""
+    """Await a call while the database is held until the loop runs again; return whether it never did."""
     went_on = threading.Event()
     held = threading.Event()
 
@@ -106,7 +106,7 @@ async def stops_the_loop(call: Awaitable[object], hold: Hold) -> bool:
     holding = asyncio.create_task(asyncio.to_thread(hold_until_it_went_on))
     await asyncio.to_thread(held.wait)
     waiting = asyncio.ensure_future(call)
-    for _ in range(ROUNDS):  # the call has begun, and is as far as it comes
+    for _ in range(ROUNDS):  # by now the call has begun, and cannot get further
         await asyncio.sleep(0)
     went_on.set()
     await waiting
@@ -148,7 +148,7 @@ print(json.dumps([profile.longest, profile.waits, profile.modules]))
 
 
 def test_the_first_connection_of_a_process_keeps_no_event_loop_waiting(place: Place, in_loop: Set[str]) -> None:
-    # Everything is new to this process: what it imports, compiles and migrates.
+    # Everything is new to this process, so it imports, compiles and migrates.
     command = [sys.executable, "-c", FIRST, json.dumps([place.url, {**place.settings, "prefix": "first_"}])]
     told = subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603 - its own interpreter
     longest, waits, modules = json.loads(told)

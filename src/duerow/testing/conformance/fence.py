@@ -123,9 +123,9 @@ def test_a_queue_settles_nothing_that_one_of_its_name_in_another_database_lent(
     with face.connect("memory://") as elsewhere:
         stranger, mine = lend(elsewhere.queue("mail")), lend(open_database().queue("mail"))
         again = open_database().queue("mail")
-        with pytest.raises(ConfigurationError, match="of another database"):
+        with pytest.raises(ConfigurationError, match="of a different database"):
             again.commit(stranger)
-        with pytest.raises(ConfigurationError, match="of another database"):
+        with pytest.raises(ConfigurationError, match="of a different database"):
             again.commit_many([mine, stranger])
         assert again.commit_many([mine]) == []  # another connection to the same database
         elsewhere.queue("mail").commit(stranger)

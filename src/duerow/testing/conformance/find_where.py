@@ -23,12 +23,12 @@ WORDS_OF_BOOLEANS = [True, False, "true", 1, 0, None, {}]
 
 
 def found(queue: Queue, where: str | Condition) -> list[Any]:
-    """The payloads of those that are found, in the order of their ids."""
+    """Return the payloads of the messages that are found, in the order of their ids."""
     return [message.payload for message in queue.find(where, limit=1_000)]
 
 
 def values(queue: Queue, where: str) -> list[Any]:
-    """What stands at `a` in the payloads that are found."""
+    """Return the values of `a` in the payloads that are found."""
     return [payload["a"] for payload in found(queue, where)]
 
 
@@ -289,9 +289,9 @@ def test_pages_have_messages_of_every_kind_in_any_order(queue: Queue, other: Que
 
 
 def push_every_kind(queue: Queue, other: Queue, clock: MovableClock) -> None:
-    """Push messages to be in line and behind others of their group, delayed, leased, stopped and dead.
+    """Push messages that are first or later in their group, delayed, leased, stopped and dead.
 
-    They have several priorities, and another queue has messages before and after them.
+    They have several priorities, and another queue gets messages before and after them.
     """
     other.push_many([Draft(n) for n in range(5)])
     for n in range(20):
@@ -366,7 +366,7 @@ def test_no_more_than_ten_thousand_are_counted_unless_all_are_asked_for(queue: Q
 
 
 def reference(queue: Queue, condition: Condition) -> list[Any]:
-    """The payloads of those of which a condition holds, by what the in-memory store says of each record."""
+    """Return the payloads of the records for which a condition holds, according to the in-memory store."""
     database = queue.database
     records = database.run(lambda: database.store.messages.find(Query(queue.name, by_id=True, limit=1_000)))
     wanted = {record.id for record in records if holds(condition, record)}

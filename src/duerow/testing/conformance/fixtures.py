@@ -1,14 +1,12 @@
 """The fixtures of the suite. A store must define `place`; it may replace the others.
 
-place: where the queues of the test live: an empty database without tables.
-recorded: what the handles of the test did, checked at its end; None: it is not recorded.
-begin: opens a transaction as a caller would, for `within=`; None if the store does not support that.
-hold: makes all writers wait within a block; None if that is impossible.
-in_loop: blocking calls that the store deliberately makes in the event loop's thread; none by default.
-harms: ways to damage the stored row of a message, by name; none if only the store itself can write rows.
-harms_out_of_line: ways after which no claim finds the row.
-largest_token: gives a row the largest possible token, which no claim can increment.
-crowd: how many messages tests of large batches push; a store sets it above its limit of parameters.
+place: where the queues of the test live, an empty database without tables. recorded: what the handles of the test did,
+checked at its end; None: it is not recorded. begin: opens a transaction as a caller would, for `within=`; None if the
+store does not support that. hold: makes all writers wait within a block; None if that is impossible. in_loop: blocking
+calls that the store deliberately makes in the event loop's thread; none by default. harms: ways to damage the stored
+row of a message, by name; none if only the store itself can write rows. harms_out_of_line: ways after which no claim
+finds the row. largest_token: gives a row the largest possible token, which no claim can increment. crowd: how many
+messages tests of large batches push; a store sets it above its limit of parameters.
 """
 
 from __future__ import annotations
@@ -83,7 +81,7 @@ class Place:
 
 
 class CallersTransaction(Protocol):
-    """A transaction of the caller, who alone ends it.
+    """A caller's transaction, which only the caller ends.
 
     Attributes:
         handle: the argument for `within=`.
@@ -92,11 +90,11 @@ class CallersTransaction(Protocol):
     handle: Any
 
     def commit(self) -> None:
-        """Commit it."""
+        """Commit the transaction."""
         ...
 
     def rollback(self) -> None:
-        """Roll it back."""
+        """Roll the transaction back."""
         ...
 
 
@@ -112,16 +110,16 @@ Harm = Callable[[int], None]
 
 
 class OpenDatabase(Protocol):
-    """Opens another handle on the database of the test, which is closed at the end of the test."""
+    """Opens another handle of the test's database, which is closed at the end of the test."""
 
     def __call__(self, *, clock: Clock | None = ..., migrate: bool = ..., encryption: Cipher | None = ...) -> Database:
-        """Connect; by default with the test's clock, migrated, and without encryption."""
+        """Connect; by default with the test's clock, with migrated tables, and without encryption."""
         ...
 
 
 @pytest.fixture(params=["sync", "async"])
 def face(request: pytest.FixtureRequest) -> Iterator[Face]:
-    """Each of the two faces, behind blocking calls."""
+    """Each of the two APIs, behind blocking calls."""
     if request.param == "sync":
         yield BlockingFace()
     else:
@@ -137,7 +135,7 @@ def clock() -> MovableClock:
 
 @pytest.fixture
 def recorded(request: pytest.FixtureRequest, place: Place) -> Iterator[Trace | None]:
-    """What the handles of the test do, checked at its end; on servers only in the long tests, else None."""
+    """A record of what the test's handles do, checked at its end; on servers only in long tests, otherwise None."""
     long = request.config.option.markexpr not in ("", "not soak")
     if not long and not place.url.startswith(("memory:", "sqlite:")):
         yield None
@@ -150,7 +148,7 @@ def recorded(request: pytest.FixtureRequest, place: Place) -> Iterator[Trace | N
 
 @pytest.fixture
 def open_database(face: Face, place: Place, clock: MovableClock, recorded: Trace | None) -> Iterator[OpenDatabase]:
-    """A function that opens handles on the database of the test."""
+    """A function that opens handles of the test's database."""
     with ExitStack() as opened:
 
         def connect(*, clock: Clock | None = clock, migrate: bool = True, encryption: Cipher | None = None) -> Database:
@@ -182,7 +180,7 @@ def other(db: Database) -> Queue:
 
 @pytest.fixture
 def mail(db: Database) -> Queue:
-    """A queue with two attempts without delay, whose dead letters go to `letters`."""
+    """A queue with two attempts without a delay, whose dead letters go to `letters`."""
     return db.queue("mail", retry=limited(2, fixed(seconds(0))), dead_letter="mail-dead")
 
 

@@ -1,4 +1,4 @@
-"""A message becomes new ones in the transaction that ends it: in several queues, or several in one."""
+"""A message becomes new messages, in several queues or in one, in the transaction that ends it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def forking() -> Pipeline:
 
 
 def refuses(db: Database, pipeline: Pipeline) -> bool:
-    """Check, on a store without transactions, that nothing is done; return whether it is such a one."""
+    """On a store without transactions, check that nothing is done; return whether it is such a store."""
     if db.store.capabilities.transactions:
         return False
     (reservation,) = db.queue("in").reserve_many(1)
@@ -117,7 +117,7 @@ def test_a_fork_or_split_whose_lease_is_lost_makes_nothing(db: Database, clock: 
 
 
 def turns_held_back(db: Database, pipeline: Pipeline) -> Any:
-    """Claim and call the function now; settle when told to."""
+    """Claim and call the function now, but settle only when the caller asks."""
     queue = db.queue("in")
     (reservation,) = queue.reserve_many(1)
     settlement = pipeline.stations[0].settlement(reservation.message, pipeline.max_hops)

@@ -1,4 +1,4 @@
-"""Whatever a graph looks like, and wherever its consumers fail, everything that goes in comes out exactly once."""
+"""Whatever a graph looks like and wherever its consumers fail, everything that goes in comes out exactly once."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ numbers = itertools.count()
 
 
 class Faults:
-    """Raises an error at the nth call, for each of some numbers."""
+    """Raises an error at certain calls, given their numbers."""
 
     def __init__(self, error: type[Exception], when: Iterable[int]) -> None:
         self._error, self._when, self._calls = error, frozenset(when), itertools.count()
 
     def __call__(self) -> None:
-        """Fail, if it is time."""
+        """Fail if it is time."""
         if next(self._calls) in self._when:
             raise self._error("a fault was injected")
 
     def at(self, point: str) -> None:
-        """Fail at a point of a claim or a settlement, if its number has come."""
+        """Fail at a point of a claim or settlement if it is time."""
         if point.startswith(("settle", "reserve")):
             self()
 
 
 def stations_of(kinds: Sequence[str], jumps: Sequence[int], faults: Faults) -> Iterator[Station]:
-    """Return the stations of a graph: each sends to the next one, some also further; weights are preserved."""
+    """Return the stations of a graph: each sends to the next, and some also further ahead; weights are preserved."""
     name = f"g{next(numbers)}"
     names = [*(f"{name}.{place}" for place in range(len(kinds))), f"{name}.out"]
     for place, kind in enumerate(kinds):

@@ -1,4 +1,4 @@
-"""The messages of a group are handed out one at a time, in the order of their pushes; no others wait."""
+"""The messages of a group are handed out one at a time, in the order of their pushes; other messages do not wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.testing.contents import everything
 
 
 def lent(queue: Queue, n: int = 10) -> list[Any]:
-    """Reserve up to n and return their payloads."""
+    """Reserve up to n messages and return their payloads."""
     return [one.message.payload for one in queue.reserve_many(n)]
 
 

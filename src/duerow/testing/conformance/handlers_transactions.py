@@ -20,7 +20,7 @@ _DONE = Commit()
 
 
 class Handlers:
-    """A transaction as a worker begins it for a handler, with blocking calls on either face."""
+    """A transaction that a worker begins for a handler, with blocking calls for either API."""
 
     def __init__(self, db: Database, face: Face) -> None:
         self._face = face
@@ -29,15 +29,15 @@ class Handlers:
         self.connection = self.own.connection
 
     def look(self) -> Any:
-        """As OwnTransaction.look."""
+        """See OwnTransaction.look."""
         return self._done(self.own.look())
 
     def commit(self) -> None:
-        """As OwnTransaction.commit."""
+        """See OwnTransaction.commit."""
         self._done(self.own.commit())
 
     def roll_back(self) -> None:
-        """As OwnTransaction.roll_back."""
+        """See OwnTransaction.roll_back."""
         self._done(self.own.roll_back())
 
     def _done(self, result: Any) -> Any:
@@ -48,7 +48,7 @@ class Handlers:
 
 
 def refused(db: Database, face: Face) -> bool:
-    """Whether this store has no such transactions; then it says so, and so does a worker that is to have them."""
+    """Return whether this store has no such transactions; if so, check that it and a worker refuse them."""
     if db.store.capabilities.within:
         return False
     with pytest.raises(NotSupported, match="transaction"):
@@ -74,7 +74,7 @@ def test_a_handlers_transaction_keeps_its_pushes_and_the_settlement_together(
         other.push("bill", within=handlers.connection)
         assert handlers.look() == "open"
         assert queue.settle([(reservation, _DONE)], within=handlers.connection) == []
-        assert everything(db) == before  # nobody else has seen anything of it
+        assert everything(db) == before  # nobody else has seen any of it
         if kept:
             handlers.commit()
             assert (payloads(queue), payloads(other)) == ([], ["bill"])
@@ -104,7 +104,7 @@ def test_handlers_transactions_give_their_connections_back(db: Database, queue: 
         queue.push(number, within=handlers.connection)
         if number % 2:
             handlers.commit()
-            handlers.roll_back()  # which does nothing any more
+            handlers.roll_back()  # does nothing by now
         else:
             handlers.roll_back()
     assert payloads(queue) == list(range(1, MORE_THAN_A_POOL, 2))

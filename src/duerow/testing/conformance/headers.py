@@ -1,4 +1,4 @@
-"""Headers are names with scalars that travel with the message."""
+"""Headers are named scalars that travel with the message."""
 
 from __future__ import annotations
 

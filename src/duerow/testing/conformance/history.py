@@ -18,17 +18,17 @@ WEEK = timedelta(days=7)
 
 
 def made(db: Database) -> Queue:
-    """A queue with a history, and two attempts at once one after the other."""
+    """Return a queue with a history and two attempts without a delay."""
     return db.queue("orders", history=WEEK, retry=limited(2, fixed(seconds(0))))
 
 
 def outcomes(queue: Queue) -> list[tuple[int, str, str | None]]:
-    """The message, the outcome and the target of each turn, the first to end first."""
+    """Return the message, the outcome and the target of each turn, in the order in which turns ended."""
     return [(event.id, event.outcome, event.moved_to) for event in reversed(queue.history())]
 
 
 def end(queue: Queue, settlement: Settlement) -> int:
-    """End the next turn so; return the message's id."""
+    """End the next turn in this way; return the message's id."""
     reservation = queue.reserve()
     assert reservation is not None
     assert queue.settle([(reservation, settlement)]) == []

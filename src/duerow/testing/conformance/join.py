@@ -1,4 +1,4 @@
-"""Many messages become one, exactly once: when a number, a predicate or an age is reached."""
+"""Many messages become one, exactly once: when a number or an age is reached, or a predicate is true."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values(parts: list[Message]) -> list[Any]:
 
 
 def joining(**terms: Any) -> Pipeline:
-    """A join of `pair` by order to `whole`, with late parts in `late` if it says so."""
+    """Return a pipeline that joins `pair` by order to `whole`; late parts can go to `late`."""
     named: dict[str, Any] = {"by": "payload.order", "count": 2, "retry": THRICE, "function": values, **terms}
     outputs = ["whole", "late"] if named.get("late") == "late" else ["whole"]
     return Pipeline("p", [Join("pair", to="whole", **named)], outputs=outputs)
@@ -311,7 +311,7 @@ def test_what_tells_no_set_is_a_failed_attempt_and_values_of_different_types_are
     dead = db.queue("pair").find()
     assert [one.status for one in dead] == ["dead"] * 4
     assert all("payload.order is" in one.last_error.message for one in dead if one.last_error)
-    orders = ["1", 1.0, True, "true", 1.5, "A"]  # 1.0 is the number 1, whoever has written it
+    orders = ["1", 1.0, True, "true", 1.5, "A"]  # 1.0 is the number 1, whichever program wrote it
     push(db, *((order, number) for number, order in enumerate(orders)))
     carry(db, joining())
     assert sorted(payloads(db.queue("whole"))) == [[number, number] for number in range(len(orders))]
@@ -371,7 +371,7 @@ def test_parts_that_arrive_at_once_make_each_set_once(
 
 @dataclass
 class Leg:
-    """A declared payload with what JSON has not."""
+    """A declared payload with types that JSON does not have."""
 
     order: int
     price: Decimal

@@ -1,4 +1,4 @@
-"""A lease ends as time passes; until then nobody else gets the message, and the lease can be extended."""
+"""A lease ends after its time; until then nobody else gets the message, and the lease can be extended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message whose expired leases used up its attempts is buried by the next claim, and not handed out."""
+"""A message whose expired leases have used up its attempts is buried by the next claim instead of handed out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from duerow.testing.contents import stored
 
 
 def lose(queue: Queue, clock: MovableClock) -> None:
-    """Reserve a message as a consumer that dies, and let its lease end."""
+    """Reserve a message as a consumer that then dies, and let its lease end."""
     assert queue.reserve(lease=minutes(1)) is not None
     clock.advance(minutes(1))
 

@@ -32,7 +32,7 @@ TOGETHER = [Commit(then=(Draft("next", queue="billing"),)), Move("billing", key=
 
 
 def kept(db: Database, history: bool) -> Queue:
-    """A queue, which keeps a history or not."""
+    """Return a queue that keeps a history if asked."""
     return db.queue("mail", lease=LEASE, history=timedelta(days=1) if history else None)
 
 
@@ -44,7 +44,7 @@ def reserved(queue: Queue) -> Any:
 
 
 def overtaking(queue: Queue) -> BareReservation[Any]:
-    """Lend the second of a group, and have the first come before it again; return the second's reservation."""
+    """Lend the second message of a group, and bring the first back before it; return the second's reservation."""
     queue.push("first", group="g")
     queue.push("second", group="g")
     reserved(queue).bury("no line")
@@ -55,7 +55,7 @@ def overtaking(queue: Queue) -> BareReservation[Any]:
 
 
 def overtaken(queue: Queue, clock: MovableClock) -> tuple[BareReservation[Any], Any]:
-    """As `overtaking`, until the lease has ended and the first is lent: return what the second had, and the first."""
+    """Like `overtaking`, until the lease has ended and the first message is lent; return both reservations."""
     second = overtaking(queue)
     clock.advance(LEASE)
     first = reserved(queue)
@@ -89,7 +89,7 @@ def test_who_lost_the_turn_in_a_group_ends_it_in_no_way(
 
 
 def settle_lost(db: Database, clock: MovableClock, end: Settlement, history: bool) -> None:
-    """Settle a turn that was lost: nothing comes of it."""
+    """Settle a turn that was lost, and check that it has no effect."""
     queue = kept(db, history)
     second, first = overtaken(queue, clock)
     (before,) = queue.find("payload = 'second'")
@@ -237,7 +237,7 @@ def test_a_dead_message_of_a_group_that_is_redriven_takes_the_turn_of_a_lease_th
 
 
 class _HurriedClock(MovableClock):
-    """A clock that moves on by two seconds whenever somebody looks at it."""
+    """A clock that advances by two seconds whenever it is read."""
 
     def now(self) -> datetime:
         """Return the time."""

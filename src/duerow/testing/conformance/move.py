@@ -222,7 +222,7 @@ def test_two_moved_to_one_key_in_one_batch_are_told_apart(queue: Queue, other: Q
     queue.commit(second)
 
 
-# What cannot be.
+# Impossible moves.
 
 
 UNFIT: list[tuple[dict[str, Any], type[Exception], str]] = [

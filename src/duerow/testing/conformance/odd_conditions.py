@@ -1,4 +1,4 @@
-"""Any condition, path, value or patch leads to an answer, or to one of duerow's errors."""
+"""Any condition, path, value or patch leads to an answer or to one of duerow's errors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ FIELDS = [payload.x, payload.deep.er, field("headers.a"), field("due_at"), field
 
 
 def fuzz(queue: Queue, examples: int) -> None:
-    """Ask for so many conditions, compare so often, and knock at doors; raise what is no error of duerow's own."""
+    """Try random conditions, comparisons and calls, `examples` of each; raise any error that is not duerow's own."""
     queue.push({"x": 1}, key="m-1")
     terms = settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 

@@ -20,7 +20,7 @@ def codes(queue: Queue, id: int) -> list[str]:
 
 
 def seen(db: Database, *queues: str, kinds: tuple[str, ...] = ("json", "bytes"), name: str = "here:1:w") -> None:
-    """Let a consumer of these queues say that it is there."""
+    """Have a consumer of these queues report that it is active."""
     db.run(lambda: db.store.metadata.note_consumer(name, queues, kinds, "1.0"))
 
 
@@ -109,17 +109,17 @@ def test_a_message_behind_another_of_its_group_names_it_and_what_that_waits_for(
     first, second, third = queue.push_many([Draft(place, group="g") for place in range(3)])
     [reason] = queue.why(second.id)
     assert (reason.code, reason.by) == ("group-blocked", first.id)
-    assert reason.text.endswith(" goes before it, and that is due")
+    assert reason.text.endswith(" goes first and is due")
     queue.reserve_many(1, consumer="there:2:b/2")
     assert [(one.code, one.by) for one in queue.why(third.id)] == [("group-blocked", first.id)]
-    assert " and there:2:b/2 has that until " in queue.why(third.id)[0].text
+    assert " goes first and is held by there:2:b/2 until " in queue.why(third.id)[0].text
     assert codes(queue, first.id) == ["leased"]
     clock.advance(minutes(2))
-    assert queue.why(third.id)[0].text.endswith(", and that is due")
+    assert queue.why(third.id)[0].text.endswith(" goes first and is due")
     queue.reschedule(first.id, due=None)
-    assert queue.why(third.id)[0].text.endswith(", and that was stopped")
+    assert queue.why(third.id)[0].text.endswith(" goes first and was stopped")
     queue.reschedule(first.id, delay=hours(1))
-    assert ", and that is due at " in queue.why(third.id)[0].text
+    assert " goes first and is due at " in queue.why(third.id)[0].text
 
 
 def test_a_message_whose_attempts_are_used_up_says_so(db: Database, clock: MovableClock) -> None:
@@ -214,7 +214,7 @@ def test_a_pause_is_seen_by_others(queue: Queue, open_database: Any) -> None:
     queue.push("hello")
     queue.pause()
     shared = queue.database.store.capabilities.processes
-    another = open_database() if shared else queue.database  # a database in memory has no other
+    another = open_database() if shared else queue.database  # an in-memory database has no other handle
     assert another.queue("mail").reserve() is None
 
 

@@ -1,4 +1,4 @@
-"""The moves of one call take effect as if one after the other, in the order of the messages' ids."""
+"""The moves of one call take effect as if made one after another, in the order of the messages' ids."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def lend_two(queue: Queue) -> list[Reservation]:
 
 
 def move_onto_one_that_moves_away(db: Database, on_duplicate: OnDuplicate) -> list[Refused]:
-    """Move the first message onto the key of the second, and in the same call the second elsewhere."""
+    """Move the first message onto the key of the second, and the second elsewhere, in the same call."""
     queue = db.queue("mail")
     first, second = lend_two(queue)
     return queue.settle([(second, Move("elsewhere")), (first, Move("mail", key="second", on_duplicate=on_duplicate))])
 
 
 def kept(db: Database) -> tuple[list[object], list[object]]:
-    """What is in the queue that both were in, and in the one that they may go to."""
+    """Return the contents of the original queue of both, and of the queue to which they may go."""
     return payloads(db.queue("mail")), payloads(db.queue("elsewhere"))
 
 

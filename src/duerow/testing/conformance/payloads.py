@@ -38,7 +38,7 @@ EDGES: list[Any] = [
 
 
 def shape(value: Any) -> Any:
-    """What two values must share to be equal and of the same types throughout; key order does not count."""
+    """Return what two values must share to be equal with the same types throughout, whatever the order of keys."""
     if isinstance(value, dict):
         return {name: shape(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -47,7 +47,7 @@ def shape(value: Any) -> Any:
 
 
 def nested(depth: int) -> Any:
-    """A list or object within another, so many deep."""
+    """Return lists or objects nested to this depth."""
     value: Any = 1
     for level in range(depth):
         value = [value] if level % 2 else {"in": value}
@@ -104,7 +104,7 @@ def test_a_queue_may_say_how_large_its_payloads_are(db: Database) -> None:
 
 
 class Colour(IntEnum):
-    """Equal to an integer, and yet none."""
+    """Equal to an integer, but not an integer."""
 
     RED = 1
 

@@ -1,4 +1,4 @@
-"""What was done on a queue in each quarter of an hour of the last day is kept once, for all processes together."""
+"""The work on a queue in each quarter-hour of the last day is kept once, for all processes together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_quarter_of_an_hour_is_kept_with_the_work_of_all_processes_and_what_wa
     another.queue("mail").bury_many(another.queue("mail").reserve_many(2), "no use")
     another.write_counts()
     clock.advance(minutes(9))
-    assert queue.keep_periods() == 0  # it may still be counted in
+    assert queue.keep_periods() == 0  # more may still be added to it
     clock.advance(seconds(30))
     assert queue.keep_periods() == 1
     another.queue("mail").keep_periods()  # has been kept
@@ -45,7 +45,7 @@ def test_periods_are_kept_for_a_day_and_those_without_work_are_not_kept(
     queue.push_many([Draft(number) for number in range(3)])
     queue.commit_many(queue.reserve_many(3))
     queue.database.write_counts()
-    clock.advance(minutes(40))  # no worker was there at the time
+    clock.advance(minutes(40))  # no worker was running at the time
     assert queue.keep_periods() == 1
     assert other.keep_periods() == 0
     assert [one.start for one in queue.periods()] == [start]

@@ -20,7 +20,7 @@ def same(message: Any) -> Any:
 
 
 def orders(*middle: str, **terms: Any) -> Pipeline:
-    """A pipeline from `in` by the stations in the middle to `end`."""
+    """Return a pipeline from `in` through the stations in the middle to `end`."""
     names = ["in", *middle, "end"]
     return Pipeline("orders", [*(Relay(name, same, to=to) for name, to in pairwise(names)), Sink("end", same)], **terms)
 
@@ -70,7 +70,7 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     wrong: list[tuple[Any, str]] = [
         ("check", "rehome is a mapping such as"),
         ({"check": "nowhere"}, "no station or output 'nowhere'"),
-        ({"price": "in", "check": "in"}, "it still has 'price'; rehome what was removed"),
+        ({"price": "in", "check": "in"}, "it still has 'price'; rehome only removed stations"),
         ({"never": "in"}, "it never had a station 'never'"),
     ]
     for rehome, said in wrong:

@@ -1,4 +1,4 @@
-"""Lower priorities go first; within one, the oldest due time, then the lowest id."""
+"""Lower priorities go first; within a priority, the oldest due time, then the lowest id."""
 
 from __future__ import annotations
 

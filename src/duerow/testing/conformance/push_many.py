@@ -1,4 +1,4 @@
-"""Many messages are pushed all or none, each with its own result, in the order given."""
+"""Many messages are pushed all or none, each with a result, in the order given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.testing.contents import everything, payloads, stored
 
 
 def drafts(*keys: str | None) -> list[Draft]:
-    """One draft for each key; its payload says its place."""
+    """Return a draft for each key; its payload is its place."""
     return [Draft(place, key=key) for place, key in enumerate(keys)]
 
 

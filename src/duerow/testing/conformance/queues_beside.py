@@ -1,4 +1,4 @@
-"""What duerow keeps in queues beside others is tidied up, and messages of an application's queues never are."""
+"""duerow tidies up what it keeps in queues beside others, and never an application's own messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 
 def own_messages(db: Database, name: str, key: str | None = None) -> list[str]:
-    """Push a due message of the application's to each queue that is called like one beside a queue."""
+    """Push a due message of the application to each queue that has the name of a queue beside another."""
     queues = [name + suffix for suffix in KINDS]
     for one in queues:
         db.queue(one).push({"of": "the application"}, key=key)
@@ -33,13 +33,13 @@ def own_messages(db: Database, name: str, key: str | None = None) -> list[str]:
 
 
 def still_there(db: Database, queues: list[str]) -> None:
-    """Check that each of these queues has its message of the application's."""
+    """Check that each of these queues still has the application's message."""
     for one in queues:
         assert {"of": "the application"} in payloads(db.queue(one)), one
 
 
 def leave_results(tasks: Tasks) -> None:
-    """Leave what tasks leave: results, an error beside a dead letter, and where possible a note of a window."""
+    """Leave what tasks leave: results, an error beside a dead letter and, where possible, a note of a window."""
 
     @tasks.task(queue="mail")
     def greet(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Concurrent consumers never get the same message, and stand in nobody's way."""
+"""Concurrent consumers never get the same message, and do not block one another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Race = Callable[[Queue], T]
 
 
 def race(face: Face, place: Place, clock: MovableClock, runners: Sequence[Race[T]]) -> list[T]:
-    """Run each in a thread with a handle (and event loop) of its own, from one start; return the results."""
+    """Start all at once, each in a thread with its own handle (and event loop); return the results."""
     start = threading.Barrier(len(runners), timeout=60)
 
     def run(runner: Race[T]) -> T:

@@ -1,4 +1,4 @@
-"""A read for people ends after `read_timeout`; the work of workers has no such limit."""
+"""A read on behalf of people ends after `read_timeout`; the work of workers has no such limit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOOKS: dict[str, Callable[[Queue], Any]] = {
 
 
 def crowded(db: Database) -> Queue:
-    """Return a queue in which to look through takes a while."""
+    """Return a queue that takes a while to search."""
     queue = db.queue("mail", history=hours(1))
     queue.push_many([Draft({name: {"text": "somebody"} for name in NAMES})] * MANY)
     return queue
@@ -43,7 +43,7 @@ def crowded(db: Database) -> Queue:
 
 @contextmanager
 def hasty(face: Face, place: Place, clock: MovableClock) -> Iterator[Queue]:
-    """Another handle of that queue, whose reads for people may take a millisecond."""
+    """Another handle of that queue, whose reads on behalf of people may take a millisecond."""
     limit = timedelta(milliseconds=1)
     with closing(face.connect(place.url, clock=clock, read_timeout=limit, **place.settings)) as database:
         yield database.queue("mail", history=hours(1))
@@ -60,7 +60,7 @@ def test_what_looks_through_a_queue_for_longer_than_it_may_is_ended_and_told(
             with pytest.raises(QueryTimeout, match=r"0\.001 s.*read_timeout") as raised:
                 look(queue)
             assert raised.value.limit == timedelta(milliseconds=1)
-            assert not isinstance(raised.value, StoreUnavailable)  # to try it again would take as long again
+            assert not isinstance(raised.value, StoreUnavailable)  # another try would take as long
     assert not usual.find("headers.seen = true")
     assert usual.count("new") == MANY
 

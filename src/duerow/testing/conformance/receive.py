@@ -1,4 +1,4 @@
-"""Messages of another database are imported as they were, and exactly once under each name."""
+"""Messages from another database are imported as they were, exactly once under each name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ERROR = '{"message":"no answer","traceback":null,"type":"OSError"}'
 
 
 def message(id: int, **more: Any) -> Record:
-    """A message as another database has it."""
+    """Return a message as another database stores it."""
     plain: dict[str, Any] = {
         "queue": "mail",
         "payload": f'{{"n":{id}}}',
@@ -46,7 +46,7 @@ def message(id: int, **more: Any) -> Record:
 
 
 def turn(id: int, token: int, outcome: Any = "failed") -> HistoryRow:
-    """A turn that is over, as another database has it."""
+    """Return a finished turn as another database stores it."""
     return HistoryRow(
         id=id,
         token=token,
@@ -92,17 +92,17 @@ TURNS = [turn(71, 1), turn(71, 3), turn(73, 1, "done")]
 
 
 def named(those: Sequence[Record | HistoryRow], prefix: str = "") -> list[Arrival]:
-    """Each under a name of its own."""
+    """Return an arrival for each, under a separate name."""
     return [Arrival(f"{prefix}{place}", what) for place, what in enumerate(those)]
 
 
 def receive(db: Database, arrivals: list[Arrival], final: bool = False) -> list[Reception]:
-    """Let them arrive, and turns be kept for a week after they finished."""
+    """Let them arrive, with turns kept for a week after they finished."""
     return db.run(lambda: db.store.bulk.receive(arrivals, WEEK, final))
 
 
 def kept(db: Database) -> list[HistoryRow]:
-    """All turns that are kept, in the order of their ids."""
+    """Return all turns in the history, in the order of their ids."""
     return [one for one in db.run(lambda: db.store.bulk.scan(Scan(turns=True))) if isinstance(one, HistoryRow)]
 
 
@@ -124,7 +124,7 @@ def test_what_comes_from_another_database_is_as_it_was_and_comes_once(db: Databa
     assert [(one.id, one.token) for one in turns[:2]] == [(failed, 1), (failed, 3)]
     assert [replace(one, id=old.id) for one, old in zip(turns, TURNS, strict=True)] == TURNS
     assert failed < turns[2].id < found[2].id  # the new ids follow the old ones
-    # What has turns alone has used its id up, and a message its tokens: nothing that comes later is taken for it.
+    # Turns without a message use up its id, and a message its tokens, so nothing later is mistaken for them.
     assert receive(db, [Arrival("later", turn(99, 1))]) == ["arrived"]
     assert db.queue("mail").push("next").id > max(one.id for one in kept(db))
     clock.advance(hours(2))
@@ -132,7 +132,7 @@ def test_what_comes_from_another_database_is_as_it_was_and_comes_once(db: Databa
     assert [one.attempt for one in again] == [3]
     again[0].commit()
     assert [one.outcome for one in kept(db) if one.id == failed] == ["failed", "failed", "done"]
-    # A group goes on where it was: its head has gone, and the other is stopped.
+    # A group continues where it was: its head has gone, and the other message is stopped.
     assert db.queue("mail").why(found[3].id)[0].code == "stopped"
     clock.advance(WEEK - hours(6.9))
     db.prune()

@@ -1,4 +1,4 @@
-"""A queue that remembers keys treats the key of a message that left recently as taken."""
+"""A queue that remembers keys treats the keys of messages that left recently as taken."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DAY = timedelta(days=1)
 
 
 def made(db: Database) -> Queue:
-    """A queue that remembers keys for a day, and hands a message out once."""
+    """Return a queue that remembers keys for a day and hands each message out once."""
     return db.queue("orders", remember_keys=DAY, retry=limited(1, fixed(seconds(0))))
 
 
 def leaving(db: Database, clock: MovableClock) -> dict[str, Callable[[Queue], object]]:
-    """The ways in which a message leaves its queue or is given up."""
+    """Return the ways in which a message leaves its queue or is given up."""
 
     def settled(settlement: object) -> Callable[[Queue], object]:
         return lambda queue: queue.settle([(queue.reserve(), settlement)])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Messages are removed by id or key; leased ones only with `even_if_leased`."""
+"""Messages are removed by id or key; leased messages only with `even_if_leased`."""
 
 from __future__ import annotations
 

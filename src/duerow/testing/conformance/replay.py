@@ -1,4 +1,4 @@
-"""A replay pushes finished messages of the history again, as new messages that name the originals."""
+"""A replay pushes finished messages from the history again, as new messages that name the originals."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WEEK = timedelta(days=7)
 
 
 def made(db: Database) -> Queue:
-    """A queue that keeps a history and remembers keys, which stand in no replay's way."""
+    """Return a queue that keeps a history and remembers keys, which do not prevent replays."""
     return db.queue("orders", history=WEEK, remember_keys=WEEK)
 
 
 def ended(orders: Queue, clock: MovableClock) -> dict[str, int]:
-    """Messages whose turns ended, a second one after the other, by how."""
+    """Return messages whose turns ended, a second apart, by the way they ended."""
     ends: dict[str, Settlement] = {
         "done": Commit(),
         "dropped": Commit(dropped=True),
@@ -70,7 +70,7 @@ def test_one_message_is_pushed_again_by_its_id(db: Database, clock: MovableClock
     assert (message.payload, message.headers["replay-of"]) == ({"was": "moved"}, ids["moved"])
     assert orders.replay(ids["moved"]).skipped == 1
     for wrong in (ids["failed"], 10**9):
-        with pytest.raises(InvalidMessage, match=f"has no end of message {wrong}"):
+        with pytest.raises(InvalidMessage, match=f"does not contain the end of message {wrong}"):
             orders.replay(wrong)
 
 

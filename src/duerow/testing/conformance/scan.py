@@ -11,7 +11,7 @@ from duerow.where import parse
 
 
 def scanned(db: Database, **asked: Any) -> list[Record | HistoryRow]:
-    """What a scan finds."""
+    """Return what a scan finds."""
     return [*db.run(lambda: db.store.bulk.scan(Scan(**{"limit": 100, **asked})))]
 
 

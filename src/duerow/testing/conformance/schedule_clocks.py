@@ -28,13 +28,13 @@ REPEATS = {
 
 
 def days(day: str) -> list[str]:
-    """The day before, the day itself and the day after."""
+    """Return the day before, the day itself and the day after."""
     middle = datetime.fromisoformat(day)
     return [f"{middle + timedelta(days=days):%Y-%m-%d}" for days in (-1, 0, 1)]
 
 
 def made_up(db: Database, queue: Queue, clock: MovableClock, start: datetime, end: datetime, **when: Any) -> None:
-    """Let a schedule tick from a moment to another, and check that what was foretold became messages."""
+    """Let a schedule tick from one time to another, and check that the predicted ticks became messages."""
     clock.set(start)
     declared = db.schedule("wall", queue="mail", missed="all", **when)
     clock.set(end)

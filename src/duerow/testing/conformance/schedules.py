@@ -21,12 +21,12 @@ from duerow.testing.faces import Face
 
 
 def ticks(queue: Queue) -> list[datetime]:
-    """The ticks that became messages, in the order in which they are in line."""
+    """Return the ticks that became messages, in the order in which they would be handed out."""
     return [datetime.fromisoformat(str(message.headers["tick"])) for message in queue.peek(1000)]
 
 
 def at(zone: str, text: str, fold: int = 0) -> datetime:
-    """The moment at which a clock on a wall there shows this, for the first or the second time."""
+    """Return the time at which a wall clock in the zone shows this, for the first or the second time."""
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone), fold=fold).astimezone(UTC)
 
 
@@ -272,7 +272,7 @@ def test_who_read_a_schedule_before_it_was_declared_anew_pushes_nothing(
 
 
 def due_change(db: Database) -> ScheduleChange:
-    """What somebody who sees the only schedule due is about to do."""
+    """Return the change that a process makes when it sees that the only schedule is due."""
     found = db.run(lambda: db.store.metadata.schedules(due=True))
     return planning.tick(found.rows[0], found.now)
 

@@ -1,4 +1,4 @@
-"""Many turns can end in one call, each in its own way."""
+"""Many turns can end in one call, each in a different way."""
 
 from __future__ import annotations
 

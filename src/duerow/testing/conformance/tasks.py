@@ -1,4 +1,4 @@
-"""Tasks: functions that workers call, what is kept of their results, and how they are cancelled."""
+"""Tasks are functions that workers call; their results are kept, and they can be cancelled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODULES = {"sync": duerow.sync.task_handle, "async": duerow.aio.task_handle}
 
 
 def work(tasks: Tasks) -> None:
-    """Run what is due."""
+    """Run the calls that are due."""
     tasks.worker().run("idle", signals=False)
 
 
@@ -277,7 +277,7 @@ def test_a_call_of_a_batch_that_an_operator_takes_out_of_its_queue_ends_as_cance
     operated = db.queue("tasks")
     assert operated.remove(where="id > 0", dry_run=True).count == 4
     assert (operated.cancel(first.id).count, operated.remove(second.id).count) == (1, 1)
-    assert operated.remove(where="id > 0").count == 2  # the dead one has told its outcome
+    assert operated.remove(where="id > 0").count == 2  # the dead call has reported its outcome
     assert [one.status() for one in batch.handles] == ["failed", "cancelled", "cancelled", "unknown"]
     work(tasks)
     assert told == [["failed", "cancelled", "cancelled", "cancelled"]]
@@ -338,7 +338,7 @@ def test_a_throttled_call_runs_at_once_and_then_at_most_once_in_each_window(task
 
     if pushed_or_refused(index, tasks, 0) is None:
         return
-    for number in range(1, 10):  # one each 20 seconds
+    for number in range(1, 10):  # one every 20 seconds
         work(tasks)
         clock.advance(seconds(20))
         index.push(number)
@@ -356,7 +356,7 @@ def test_a_throttled_call_runs_at_once_and_then_at_most_once_in_each_window(task
 
 
 def pushed_or_refused(task: Any, tasks: Tasks, *args: Any) -> Any:
-    """Push a call that its store must note; None if it cannot, which is refused before anything is pushed."""
+    """Push a call that the store must note; return None if the store cannot, after checking that it refuses."""
     if tasks.database.store.capabilities.transactions:
         return task.push(*args)
     with pytest.raises(NotSupported):
@@ -396,7 +396,7 @@ def test_whoever_waits_for_a_result_is_woken_by_it(
     face: Face, place: Place, open_database: OpenDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db = open_database(clock=None)
-    if db.store.capabilities.wakes_consumers:  # else those who wait look again by themselves
+    if db.store.capabilities.wakes_consumers:  # otherwise waiting callers look again on their own
         monkeypatch.setattr(MODULES[face.name], "POLL_WOKEN", 2 * PATIENCE)
     gate = opened_by_the_second_look(monkeypatch)
 
@@ -433,13 +433,13 @@ class LaterGate(Gate):
     looks = 0
 
     def close(self) -> None:
-        """Let nobody through until it is opened again."""
+        """Close the gate until it is opened again."""
         self._opened.clear()
         self.looks = 0
 
 
 def opened_by_the_second_look(monkeypatch: pytest.MonkeyPatch) -> LaterGate:
-    """Return a gate that opens when somebody has looked for a result again, having said that they wait."""
+    """Return a gate that opens when a caller that registered to wait has looked for a result again."""
     gate, find = LaterGate(), outcome.find
 
     def looked(*args: Any) -> Any:

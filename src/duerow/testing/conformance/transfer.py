@@ -1,4 +1,4 @@
-"""An operator moves messages to another queue, but not from under a consumer unless that is said."""
+"""An operator moves messages to another queue, but leased messages only if asked to."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_group_goes_on_after_a_transfer_of_its_first_message(queue: Queue, oth
         first, second = (
             queue.push(name, group="g", delay=delay).id for name, delay in (("a", hours(1)), ("b", minutes(0)))
         )
-    except NotSupported:  # some stores have no groups where they have no transactions
+    except NotSupported:  # some stores have no groups without transactions
         assert not queue.database.store.capabilities.transactions
         return
     assert queue.reserve() is None

@@ -1,4 +1,4 @@
-"""A typed queue returns values of the declared type, and buries what does not fit, with the reason."""
+"""A typed queue returns values of the declared type, and buries payloads that do not fit, with the reason."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ZONES = st.builds(timezone, st.integers(-14 * 60, 14 * 60).map(lambda count: tim
 
 
 class Colour(Enum):
-    """An enumeration by text."""
+    """An enumeration with text values."""
 
     RED = "red"
     BLUE = "blue"
 
 
 class Size(IntEnum):
-    """An enumeration by number."""
+    """An enumeration with numbers as values."""
 
     SMALL = 1
     LARGE = 2
@@ -60,7 +60,7 @@ class Item:
 
 @dataclass
 class Order:
-    """All that a declared type may hold."""
+    """A type with every kind of field that can be declared."""
 
     id: UUID
     placed: datetime
@@ -79,14 +79,14 @@ class Order:
 
 
 class Parcel(TypedDict):
-    """A dict of which the members are declared."""
+    """A dict whose members are declared."""
 
     weight: Decimal
     sent: datetime
 
 
 class Small(msgspec.Struct):
-    """The least that can be declared."""
+    """The smallest type that can be declared."""
 
     a: int
 
@@ -121,7 +121,7 @@ EXACT = {"id", "day", "patience", "serial", "weight", "picture", "to", "span"}
 
 
 def put(db: Database, kind: str, payload: str) -> int:
-    """Push as a producer that declares something else."""
+    """Push as a producer that declares a different type."""
     [pushed] = db.run(
         lambda: db.store.messages.push([Entry("orders", None, kind, payload, None, None, None)], "ignore")
     )
@@ -129,7 +129,7 @@ def put(db: Database, kind: str, payload: str) -> int:
 
 
 def typed_members(order: Order) -> dict[str, Any]:
-    """The members of an order by name, each with what `==` does not tell: types, signs, digits, offsets."""
+    """Return the members of an order by name, with what `==` ignores: types, signs, digits, offsets."""
     exact = {name: (type(value), repr(value)) for name, value in vars(order).items() if name in EXACT}
     items = [[(type(value), str(value)) for value in (item.price, item.count, item.colour)] for item in order.items]
     return {**exact, "placed": order.placed.utcoffset(), "total": str(order.total), "items": items}
@@ -186,7 +186,7 @@ def test_a_value_of_another_type_is_refused_and_nothing_is_pushed(db: Database) 
 
 
 class Loose(msgspec.Struct):
-    """Holds what its author did not say."""
+    """A type with a field of any type."""
 
     any: Any
     price: float | None = None
@@ -285,7 +285,7 @@ def test_a_type_whose_own_code_fails_buries_the_message_and_no_more(db: Database
 
 @dataclass
 class Moody:
-    """A type that has an opinion."""
+    """A type that validates itself."""
 
     a: int
 
@@ -348,7 +348,7 @@ def test_a_payload_that_a_patch_makes_unlike_its_type_goes_on_as_plain_json(db: 
 def test_declared_values_are_pushed_with_a_settlement_and_spread(db: Database) -> None:
     queue, parcels = db.queue("orders", payload=Small), db.queue("parcels", payload=Parcel)
     if not db.store.capabilities.transactions:
-        return  # such a commit is refused there, which a promise of its own says
+        return  # this store refuses such a commit, which another promise covers
     queue.push(Small(1))
     reservation = queue.reserve()
     assert reservation is not None
@@ -371,12 +371,12 @@ def test_a_failed_attempt_of_a_declared_payload_is_tried_again(db: Database, clo
 
 
 class Opaque:
-    """A class that JSON knows nothing of."""
+    """A class that JSON cannot represent."""
 
 
 @dataclass
 class Holder:
-    """Holds what cannot be carried."""
+    """A type with a field that cannot be stored."""
 
     thing: list[Opaque]
 
@@ -412,7 +412,7 @@ def test_upgrades_that_cannot_be_are_refused_when_they_are_declared(db: Database
 
 def test_a_list_of_moves_carries_declared_values(db: Database) -> None:
     if not db.store.capabilities.transactions:
-        return  # such lists are refused there, which a promise of their own says
+        return  # this store refuses such lists, which another promise covers
     queue = db.queue("orders", payload=Small)
     queue.push(Small(1))
     reservation = queue.reserve()

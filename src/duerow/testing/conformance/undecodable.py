@@ -1,4 +1,4 @@
-"""A message that cannot be decoded is buried with the reason, and blocks nobody."""
+"""A message that cannot be decoded is buried with the reason and blocks nobody."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNREADABLE = {
 
 
 def push_unreadable(db: Database, entry: Entry) -> int:
-    """Push as a producer that knows more than this consumer."""
+    """Push as a producer with types that this consumer does not know."""
     [pushed] = db.run(lambda: db.store.messages.push([entry], "ignore"))
     return pushed.id
 

@@ -19,20 +19,20 @@ JSON = ("json", "bytes")
 
 @dataclass
 class Invoice:
-    """What an old consumer does not know."""
+    """A type that an old consumer does not know."""
 
     n: int
 
 
 def put(db: Database, number: int, group: str | None = None, queue: str = "mail") -> int:
-    """Push an invoice, as a producer does that knows more than the consumer of plain JSON."""
+    """Push an invoice, as a producer that knows more types than the consumer of plain JSON."""
     entry = Entry(queue, f"i-{number}", "Invoice", f'{{"n":{number}}}', None, None, None, group)
     [pushed] = db.run(lambda: db.store.messages.push([entry], "ignore"))
     return pushed.id
 
 
 def as_it_is(db: Database, id: int) -> dict[str, Any]:
-    """Return all that is kept of a message but its token, and when it was last handed out."""
+    """Return all stored fields of a message except its token and the time of its last attempt."""
     [record] = [one for one in everything(db) if one.id == id]
     return {name: value for name, value in asdict(record).items() if name not in ("token", "last_attempt_at")}
 
@@ -85,7 +85,7 @@ def test_two_handles_of_one_database_that_know_different_kinds_take_each_its_own
     typed = db.queue("mail", payload=Invoice)
     for number in range(4):
         put(db, number)
-        queue.push([number])  # no invoice, so only the plain handle can read it
+        queue.push([number])  # not an invoice, so only the plain handle can read it
     plain = [one.message.payload for one in queue.reserve_many(2)]
     invoices = [one.message.payload for one in typed.reserve_many(1)]
     plain += [one.message.payload for one in queue.reserve_many(9)]
@@ -116,7 +116,7 @@ def test_a_message_behind_an_unknown_kind_says_why_it_waits(db: Database, queue:
     assert [reason.code for reason in queue.why(odd)] == ["unknown-kind"]
     [reason] = queue.why(behind.id)
     assert (reason.code, reason.by) == ("group-blocked", odd)
-    assert "no consumer seen knows its kind 'Invoice'" in reason.text
+    assert "no consumer that was seen knows its kind 'Invoice'" in reason.text
 
 
 def test_the_lease_of_an_unknown_kind_ends_and_its_used_up_attempts_bury_it_at_who_knows_it(

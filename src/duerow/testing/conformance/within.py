@@ -1,4 +1,4 @@
-"""With `within=`, duerow works in the caller's transaction, which the caller alone commits or rolls back."""
+"""With `within=`, duerow works in the caller's transaction, which only the caller commits or rolls back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHANGES: dict[str, Callable[[Queue, Reservation, Any], object]] = {
 
 
 def prepare(queue: Queue, clock: MovableClock) -> Reservation:
-    """A leased message m-1, a delayed one m-2, and one that is due."""
+    """Push three messages: m-1, which is leased, m-2, which is delayed, and one that is due."""
     queue.push({"n": 1}, key="m-1", headers={"a": 1})
     mine = queue.reserve()
     assert mine is not None
@@ -106,7 +106,7 @@ def test_what_is_no_transaction_is_refused_before_anything_changes(
 
 
 def refuse_all(db: Database, queue: Queue, mine: Reservation, handle: Any) -> None:
-    """Every change within that handle is refused, and nothing happens."""
+    """Check that every change within that handle is refused and nothing happens."""
     before = everything(db)
     for change in CHANGES.values():
         with pytest.raises(ConfigurationError if db.store.capabilities.within else NotSupported, match="within"):

@@ -1,4 +1,4 @@
-"""A handler of whole batches gets many messages at once, and each ends in its own way."""
+"""A handler of whole batches gets many messages at once, and each message ends in its own way."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_message_of_a_batch_ends_as_its_entry_says(shop: Workshop) -> None:
 
     async def handle(messages: list[Message]) -> list[Any]:
         stop.append(messages)
-        if len(stop) > 1:  # what was released is due at once
+        if len(stop) > 1:  # released messages are due at once
             return [Bury("enough") for _ in messages]
         assert len(messages) == len(outcomes)
         return [outcomes[message.payload] for message in messages]

@@ -1,4 +1,4 @@
-"""Messages in hand when a worker died are handled apart, so that harmless ones are not given up."""
+"""Messages that were in hand when a worker died are handled separately, so that harmless ones are not given up."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ KINDS: list[dict[str, Any]] = [
 
 
 def die(shop: Workshop, count: int) -> None:
-    """Be a worker that had so many messages in hand, and no longer is."""
+    """Act as a worker that died with this many messages in hand."""
     assert len(shop.queue.reserve_many(count, lease=timedelta(milliseconds=1))) == count
     eventually(lambda: shop.queue.stats().ready >= count)
 
 
 def die_late(shop: Workshop, dying: Reservation) -> None:
-    """Be a worker that dies while another one runs: the lease ends now."""
+    """Act as a worker that dies while another one runs: the lease ends now."""
     # MongoDB extends, then reads what it extended; the running worker may have reserved the message in between.
     with suppress(LeaseLost):
         shop.queue.extend(dying, lease=timedelta(milliseconds=1))
 
 
 def lent(shop: Workshop) -> set[Any]:
-    """The payloads of all that the worker called ALIVE has in hand."""
+    """Return the payloads of all messages that the worker named ALIVE has in hand."""
     return {one.payload for one in shop.queue.find(f"leased_by like '%:{ALIVE}/%' and status in ('new', 'error')")}
 
 
 def is_apart(caplog: pytest.LogCaptureFixture) -> bool:
-    """Whether a worker has said that it handles something apart."""
+    """Return whether a worker has logged that it handles messages separately."""
     return any("each is handled alone" in record.getMessage() for record in caplog.records)
 
 
 def in_hand(subject: Message | list[Message]) -> list[Message]:
-    """The messages that a handler is given."""
+    """Return the messages that a handler got."""
     return subject if isinstance(subject, list) else [subject]
 
 

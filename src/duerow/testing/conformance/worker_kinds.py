@@ -17,7 +17,7 @@ from duerow.testing.worker_harness import Workshop
 
 @dataclass
 class Order:
-    """What one of the queues knows."""
+    """The type that one of the queues knows."""
 
     n: int
 

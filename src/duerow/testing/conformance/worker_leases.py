@@ -25,7 +25,7 @@ def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop
     async def handle(message: Message) -> None:
         tries.append(message.attempts)
         begun.open()
-        gate.block()  # also the loop of an async worker
+        gate.block()  # this blocks even the loop of an async worker
 
     running = shop.start(handle, "empty", batch=batch, lease=SHORT)
     begun.block()
@@ -34,7 +34,7 @@ def test_a_handler_that_blocks_its_thread_or_loop_keeps_its_lease(shop: Workshop
     def extended_often() -> bool:
         assert shop.queue.reserve() is None
         ends.update(one.leased_until for one in shop.queue.find())
-        return len(ends) > 6  # each a third of the lease after the one before: it has ended twice by now
+        return len(ends) > 6  # each a third of the lease after the last: two leases have passed by now
 
     try:
         eventually(extended_often)
@@ -57,7 +57,7 @@ def test_what_waits_too_long_behind_a_blocked_handler_is_given_back(
             begun.open()
             gate.block()
 
-    # No lease ends, however slow the machine is: what comes back was given back.
+    # No lease ends, however slow the machine is, so messages that come back were given back.
     running = shop.start(handle, "empty", batch=100, lease=timedelta(hours=1), heartbeat=OFTEN)
     begun.block()
     try:
@@ -122,7 +122,7 @@ def test_a_handler_learns_at_the_next_heartbeat_that_its_message_is_no_longer_it
         await over.passed()
         told.append(attempt.error)
 
-    # No heartbeat at a third of this lease would come while the test has patience.
+    # A heartbeat at a third of this lease would come too late for the test.
     running = shop.start(handle, whole_batch=whole_batch, lease=timedelta(hours=1), heartbeat=OFTEN)
     begun.block()
     if taken == "removed":

@@ -1,4 +1,4 @@
-"""A message that a worker may not start yet, or does not finish in time, is not lost."""
+"""A message that a worker may not yet start, or does not finish in time, is not lost."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ OFTEN = 0.05
 
 
 def who() -> str:
-    """The name of the worker that has the message in hand."""
+    """Return the name of the worker that has the message in hand."""
     attempt = current()
     assert attempt is not None
     holder = attempt.message.leased_by or ""
@@ -197,7 +197,7 @@ def test_a_rate_holds_for_all_singletons_together_that_take_over_from_each_other
         if ended == "was stopped":
             running.stop()
             running.join()
-        else:  # as far as others can see: its lease ends, and it does not extend it
+        else:  # as others see it: its lease ends, and it does not extend it
             clock.advance(lease)
 
     def at_work() -> set[str]:
@@ -208,7 +208,7 @@ def test_a_rate_holds_for_all_singletons_together_that_take_over_from_each_other
     end(first)
     second = begin("berta")
     eventually(lambda: "berta" in at_work())
-    assert second.worker._options.budget.room() == 0  # so that it claims nothing; who took over without that began 10
+    assert second.worker._options.budget.room() == 0  # so it claims nothing; otherwise it would begin 10
     end(second)
     clock.advance(span)
     begin("cora")

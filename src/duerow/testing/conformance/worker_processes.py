@@ -12,7 +12,7 @@ from duerow.testing.worker_harness import Workshop, eventually, gone, where
 
 
 def test_every_message_is_handled_once_in_another_process(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)  # it is a plain function
+    monkeypatch.setattr("duerow.testing.worker_harness.blocking", lambda handler: handler)  # already plain
     shop.queue.push_many([Draft(number) for number in range(50)])
     handler: Any = where
     shop.work(handler, "empty", processes=2, batch=10)

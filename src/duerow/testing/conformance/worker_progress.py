@@ -1,4 +1,4 @@
-"""What handlers say of themselves while they work, and how they learn that their message was cancelled."""
+"""Handlers report their progress while they work, and learn that their message was cancelled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duerow.errors import MessageGone
 from duerow.testing.contents import everything
 from duerow.testing.worker_harness import Gate, Workshop, eventually
 
-BEAT = timedelta(milliseconds=100)  # a store that refuses conflicting writes must let others in between
+BEAT = timedelta(milliseconds=100)  # a store that refuses conflicting writes must leave room for others
 LEASE = timedelta(seconds=60)
 
 
@@ -75,7 +75,7 @@ def test_handlers_that_take_long_learn_soon_that_their_messages_were_cancelled(s
     pushed = {payload: shop.queue.push(payload).id for payload in told}
     running = shop.start(handle, "idle", concurrency=2, lease=timedelta(hours=4), heartbeat=timedelta(hours=1))
     eventually(lambda: shop.queue.stats().leased == 2)
-    for payload, gate in told.items():  # the second is cancelled when the worker surely listens
+    for payload, gate in told.items():  # the second is cancelled when the worker certainly listens
         assert shop.queue.cancel(pushed[payload])
         gate.block()
     running.join()

@@ -1,4 +1,4 @@
-"""One worker works on several queues, fairly, and leaves nothing behind in any of them."""
+"""A worker works on several queues fairly, and leaves nothing behind in any of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAYS = [
 
 
 def fill(shop: Workshop, count: int, *names: str) -> None:
-    """Push so many messages into each of these queues."""
+    """Push this many messages into each of these queues."""
     for name in names:
         shop.db.queue(name).push_many([Draft(f"{name} {number}") for number in range(count)])
 
@@ -51,7 +51,7 @@ def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, bat
 
     shop.work(handle, names=THREE, batch=batch)
     assert Counter(seen) == {"mail": 60, "post": 4}
-    # Claims are made ahead; the first is of one message, since nothing is known of the handler yet.
+    # Claims are made ahead; the first is for one message, because nothing is known about the handler yet.
     assert seen[: 2 * 4 + 3].count("post") >= 3
 
 

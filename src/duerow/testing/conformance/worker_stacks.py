@@ -1,4 +1,4 @@
-"""Where a running handler is in its code can be asked, and its worker answers."""
+"""An operator can ask where a running handler is in its code, and its worker answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_worker_says_where_the_handler_of_a_message_is(shop: Workshop, monke
     assert told.frames[functions.index("scan")].file == __file__
     assert shop.queue.last_stack(first.id) == told
     begun["second"].block()
-    assert shop.queue.stack(second.id, wait=WAIT).attempt == 1  # now the worker listens: it is told, or looks often
+    assert shop.queue.stack(second.id, wait=WAIT).attempt == 1  # by now the worker listens, or looks often
     gate.open()
     running.join()
 
@@ -51,7 +51,7 @@ def test_who_asks_a_consumer_that_cannot_answer_is_told_so(queue: Queue, db: Dat
     queue.push("held")
     reservation = queue.reserve()
     assert reservation is not None
-    with pytest.raises(TimedOut, match="did not say"):
+    with pytest.raises(TimedOut, match="did not report"):
         queue.stack(reservation.message.id, wait=timedelta(0))
     assert db.queue("mail/stack").count() == 0
 

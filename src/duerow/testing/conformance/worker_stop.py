@@ -1,4 +1,4 @@
-"""A worker that is told to stop leaves nothing half done, and ends within a bounded time."""
+"""A worker that is asked to stop leaves nothing half done and ends within a bounded time."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ FAILED = [
 
 
 class Effects:
-    """What handlers write: messages of another queue, pushed in the transaction that they are given.
+    """The writes of handlers: messages to another queue, pushed in the transaction that the handlers get.
 
     Args:
-        shop: whose workers they are.
-        prepare: what else is to be done with the worker's database before it begins.
+        shop: the workshop whose workers call the handlers.
+        prepare: called with the worker's database before the worker begins.
     """
 
     def __init__(self, shop: Workshop, prepare: Callable[[Any], None] = lambda db: None) -> None:
@@ -46,13 +46,13 @@ class Effects:
         shop.prepare = self._begin
 
     async def write(self, connection: Any, payload: Any) -> None:
-        """Write in this transaction, as a handler of either kind does."""
+        """Write in this transaction, as a handler of either kind."""
         pushed = self._database.queue("effects").push(payload, within=connection)
         if isawaitable(pushed):
             await pushed
 
     def seen(self) -> list[Any]:
-        """What was written and has lasted, sorted."""
+        """Return what was written and committed, sorted."""
         return sorted(payloads(self._shop.db.queue("effects")))
 
     def _begin(self, db: Any) -> None:
@@ -61,7 +61,7 @@ class Effects:
 
 
 def refused(shop: Workshop) -> bool:
-    """Whether this store has no such transactions; then a worker that is to have them says so."""
+    """Return whether this store has no such transactions; if so, check that a worker refuses them."""
     if shop.db.store.capabilities.within:
         return False
 
@@ -74,7 +74,7 @@ def refused(shop: Workshop) -> bool:
 
 
 def meddling(first: Callable[[], None]) -> Callable[[Any], None]:
-    """Have something called each time before a handler's transaction begins."""
+    """Call something each time before a handler's transaction begins."""
 
     def prepare(db: Any) -> None:
         begin = db.connections.begin
@@ -214,7 +214,7 @@ def test_a_handler_that_loses_its_lease_meanwhile_undoes_its_effect(shop: Worksh
         return
     effects = Effects(shop)
     if not shop.db.store.capabilities.parallel_writes:
-        return  # there nobody else can write meanwhile, so nobody can take the message
+        return  # nobody else can write meanwhile, so nobody can take the message
     shop.queue.push("old", key="k")
     seen: list[str] = []
 

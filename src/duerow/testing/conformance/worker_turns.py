@@ -1,4 +1,4 @@
-"""What a handler returns or raises decides how the turn of its message ends, and only that one."""
+"""What a handler returns or raises decides how the turn of its message ends, and affects no other message."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a run reaches its database beside duerow: its ledger, transactions for `within=`, and what the verdict reads.
+"""A run's own access to its database: its ledger, transactions for `within=`, and what the verdict reads.
 
-Databases that speak SQL are reached by `sql`. Another family has a module of its own here, named after the scheme of
-its URLs, with a class called `Opened`.
+The module `sql` is for SQL databases. Every other family has a separate module here, named after the scheme of its
+URLs, with a class called `Opened`.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 APPLICATION: Final = "duerow-torture"
-"""What servers call the connections of a run."""
+"""The application name that the connections of a run give the server."""
 
 SIGNS: Final = ("message", "queue", "schema")
-"""What the names of tables end with that are duerow's, behind their prefix."""
+"""The suffixes, after the prefix, of the names of duerow's tables."""
 
 PREFIX: Final = "torture_"
-"""What the names of all tables of a run begin with."""
+"""The prefix of the names of all tables of a run."""
 
 
 class Undone(Exception):
-    """The application changed its mind: its transaction is rolled back."""
+    """Raised when the application changes its mind, so that its transaction is rolled back."""
 
 
 class Access(Protocol):
-    """One process's access to the database of a run.
+    """A process's access to the database of a run.
 
-    Lines of the ledger are mappings with the fields of `Line`, but `seq`, which the database gives: of two lines, the
-    one that was written after the other one was committed has the larger number.
+    Lines of the ledger are mappings with the fields of `Line` except `seq`, which the database assigns. A line that was
+    written after another was committed has the larger number.
     """
 
     @property
     def is_file(self) -> bool:
-        """Whether each process opens a file: one transaction writes at a time, and each goes by its own clock."""
+        """Whether the database is a file: one transaction writes at a time, and each process uses its own clock."""
         ...
 
     def check(self) -> None:
-        """Raise ConfigurationError if a driver or a feature is missing, StoreUnavailable if the server is away."""
+        """Raise ConfigurationError if a driver or a feature is missing, StoreUnavailable if the server is down."""
         ...
 
     def address(self) -> tuple[str, int] | None:
-        """Return the host and the port of the server; None if there is not exactly one."""
+        """Return the host and port of the server; None if there is not exactly one."""
         ...
 
     def behind(self, port: int) -> str:
@@ -49,35 +49,35 @@ class Access(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[Any]:
-        """Open a transaction of the application's own, which `within=` takes, and commit it at the end of the block."""
+        """Open the application's own transaction, for `within=`, and commit it at the end of the block."""
         ...
 
     def write(self, rows: Sequence[Mapping[str, Any]], within: Any = None) -> None:
-        """Write lines in a transaction of their own, or in the given one."""
+        """Write lines in a separate transaction, or in the given one."""
         ...
 
     async def awrite(self, rows: Sequence[Mapping[str, Any]], within: Any) -> None:
-        """Write lines in an awaited transaction."""
+        """Write lines in an async transaction."""
         ...
 
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write lines with whether the turn of the message is still that of the token."""
+        """Write lines that record whether each message's turn still has this token."""
         ...
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return all lines in their order."""
+        """Return all lines in order."""
         ...
 
     def begun(self) -> Mapping[int, int]:
-        """Return how many lines of each process say that a turn was begun."""
+        """Return how many turns each process began, according to its lines."""
         ...
 
     def made(self) -> list[tuple[int, str]]:
-        """Return the number and the name of each migration that was noted, in their order."""
+        """Return the number and name of each recorded migration, in order."""
         ...
 
     def waiting(self, queues: Collection[str]) -> int:
-        """Return how many messages of these queues are still to be handled."""
+        """Return how many messages of these queues have yet to be handled."""
         ...
 
     def messages(self) -> list[Sequence[Any]]:
@@ -89,7 +89,7 @@ class Access(Protocol):
         ...
 
     def create(self) -> None:
-        """Make the ledger."""
+        """Create the ledger."""
         ...
 
     def drop(self) -> None:
@@ -101,16 +101,16 @@ class Access(Protocol):
         ...
 
     def answers(self) -> bool:
-        """Whether the server answers; connections from before a restart are given up."""
+        """Whether the server answers; connections from before a restart are discarded."""
         ...
 
     @property
     def has_limit(self) -> bool:
-        """Whether the server refuses connections that are too many, so that a run can use them all."""
+        """Whether the server limits its connections, so that a run can use them all up."""
         ...
 
     def open_connection(self) -> Any:
-        """Open one more connection, which `close_connection` closes; None if the server refuses it."""
+        """Open another connection, which `close_connection` closes; None if the server refuses it."""
         ...
 
     def close_connection(self, connection: Any) -> None:
@@ -118,7 +118,7 @@ class Access(Protocol):
         ...
 
     def end_connection(self) -> bool:
-        """Have the server end a connection of the run, one in a transaction if there is one; whether it did."""
+        """Have the server end a connection of the run, preferably one in a transaction; return whether it did."""
         ...
 
     def close(self) -> None:
@@ -127,5 +127,5 @@ class Access(Protocol):
 
 
 def is_of_another(prefix: str, names: Collection[str]) -> bool:
-    """Whether tables with this prefix are duerow's, and no run's."""
+    """Whether tables with this prefix are duerow's but do not belong to a run."""
     return not prefix.startswith(PREFIX) and all(prefix + sign in names for sign in SIGNS)

@@ -1,4 +1,4 @@
-"""When the claims of a process began: so that a verdict can tell what each of them must have seen."""
+"""When the claims of a process began, so that a verdict can tell what each of them must have seen."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from duerow import Message
 from duerow.testing.torture.ledger import now
 
 KEPT = 500
-"""Claims that are remembered."""
+"""How many claims are remembered."""
 
 
 class Claims:
-    """Is told of the points of a database's work, and remembers from when to when each claim went on.
+    """Hears of the points of a database's work, and remembers when each claim began and ended.
 
     Args:
-        comparable: whether the times at which messages were lent are those of this machine's clock.
+        comparable: whether the times at which messages were lent come from this machine's clock.
     """
 
     def __init__(self, comparable: bool = True) -> None:
@@ -28,7 +28,7 @@ class Claims:
         self._lock = threading.Lock()
 
     def told(self, point: str) -> None:
-        """Note when a claim begins and when it is committed."""
+        """Record when a claim begins and when it is committed."""
         if point == "reserve: before":
             with self._lock:
                 self._open[_who()] = now()
@@ -39,9 +39,9 @@ class Claims:
                     self._over.append((began, now()))
 
     def since(self, message: Message) -> int | None:
-        """Return when the claim began that handed a message out, the earliest of those that may be it; None: unknown.
+        """Return when the claim that handed out a message began, the earliest if several are possible; None: unknown.
 
-        Found by the time at which the database lent the message: its clock is that of this machine.
+        The claim is found by the time at which the database lent the message, because they share a clock.
         """
         if message.last_attempt_at is None or not self._comparable:
             return None

@@ -1,4 +1,4 @@
-"""Clocks of processes that are wrong, and are set now and then."""
+"""Clocks of processes that are wrong and are set now and then."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Final
 from duerow.clock import HostClock
 
 WRONG: Final = 2.0
-"""By how many seconds a clock is wrong at most, which is longer than any lease of a run."""
+"""By how many seconds a clock can be wrong: longer than any lease of a run."""
 
 STEADY: Final = (0.1, 0.6)
-"""For how many seconds a clock goes on, at least and at most, until it is set again, forwards or backwards."""
+"""The least and most seconds after which a clock is set again, forwards or backwards."""
 
 
 class WrongClock:
-    """A clock that is wrong by a random span, which changes at random moments.
+    """A clock that is wrong by a random span, which changes at random times.
 
     Args:
-        chance: picks both.
-        monotonic: tells how much time has passed.
+        chance: the source of both.
+        monotonic: measures how much time has passed.
     """
 
     def __init__(self, chance: random.Random, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +32,7 @@ class WrongClock:
         self._wrong, self._until = timedelta(0), 0.0
 
     def now(self) -> datetime:
-        """Return what this clock shows."""
+        """Return the time that this clock shows."""
         with self._lock:
             if self._monotonic() >= self._until:
                 self._wrong = timedelta(seconds=self._chance.uniform(-WRONG, WRONG))
@@ -41,6 +41,6 @@ class WrongClock:
 
 
 def be_wrong(chance: random.Random) -> None:
-    """Let duerow read a wrong clock in this process, wherever it reads the clock of the host."""
+    """Make duerow read a wrong clock in this process, wherever it reads the host's clock."""
     clock = WrongClock(chance)
     setattr(HostClock, "now", lambda _: clock.now())  # noqa: B010 - a method is replaced

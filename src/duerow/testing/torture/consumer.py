@@ -1,4 +1,4 @@
-"""Consumers: workers of every kind, a loop that settles by hand in every way, and one that pops."""
+"""Consumers: workers of every kind, a loop that settles by hand in every way, and a loop that pops."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ WORKERS: dict[str, dict[str, Any]] = {
     "awaited, whole batches": {"batch": 10, "whole_batch": True},
     "awaited, transactional": {"batch": 5, "concurrency": 2, "transactional": True},
 }
-"""What workers are made with, by what they are called."""
+"""The arguments of workers, by the name of their kind."""
 
 KINDS = (*WORKERS, "by hand", "by hand", "pop")
-"""What a consumer may be."""
+"""The kinds of consumers."""
 
 
 def consume(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
@@ -70,7 +70,7 @@ def _work(setting: Setting, taken: list[Queue[Any]], claims: Claims, kind: str) 
             ledger.ask([ledger.turn("finished", one) for one in messages])
 
     call: Any = handler.each if terms.get("whole_batch") else handler
-    # A batch of one queue alone is given to a handler of whole batches.
+    # A handler of whole batches gets messages of a single queue.
     duerow.Worker(taken, call, middleware=[told], **terms).run()
 
 
@@ -102,25 +102,25 @@ async def _work_async(setting: Setting, lease: timedelta, terms: dict[str, Any],
 
 
 class Effect:
-    """A transactional handler: what it writes and the end of its turn are one transaction.
+    """A transactional handler: its writes and the end of its turn are one transaction.
 
     Args:
-        ledger: where it writes.
-        handler: says how the turn ends.
-        claims: tells when a claim began.
+        ledger: the ledger in which it writes.
+        handler: decides how the turn ends.
+        claims: knows when claims began.
     """
 
     def __init__(self, ledger: Ledger, handler: Handler, claims: Claims) -> None:
         self.ledger, self.handler, self.claims = ledger, handler, claims
 
     def __call__(self, message: Message, opened: Any) -> Any:
-        """Write what is left only if the turn ends so."""
+        """Write lines that last only if the turn ends with them."""
         self.ledger.write(*self._lines(message), within=opened)
         self._think(message)
         return duerow.Commit()
 
     async def awaited(self, message: Message, opened: Any) -> Any:
-        """As a coroutine."""
+        """The same as a coroutine."""
         await self.ledger.awrite(*self._lines(message), within=opened)
         self._think(message)
         return duerow.Commit()
@@ -130,7 +130,7 @@ class Effect:
         return [replace(begun, note="transactional"), self.ledger.turn("effect", message)]
 
     def _think(self, message: Message) -> None:
-        """Fail now and then; the effect is undone."""
+        """Fail now and then, which undoes the effect."""
         if self.handler.chance.random() < 0.2:
             ending(message, self.handler.chance)
             raise ValueError("it thought better of it")

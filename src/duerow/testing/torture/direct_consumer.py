@@ -21,12 +21,12 @@ IDLE = 0.02
 
 
 class ByHand:
-    """One process that does so.
+    """A consumer that does so.
 
     Args:
-        setting: where.
-        queues: from what.
-        claims: tells when a claim began.
+        setting: the settings of its process.
+        queues: the queues from which it takes messages.
+        claims: knows when claims began.
     """
 
     def __init__(self, setting: Setting, queues: dict[str, Queue[Any]], claims: Claims) -> None:
@@ -57,7 +57,7 @@ class ByHand:
                 time.sleep(IDLE)
 
     def extend(self, queue: Queue[Any], lent: list[Reservation[Any]]) -> list[Reservation[Any]]:
-        """Let leases run longer; return those that do, which must hold."""
+        """Extend leases; return the reservations whose leases were extended, which must hold."""
         time.sleep(self.chance.choice((0, 0.01, 0.3, 0.7)))
         span, began = timedelta(milliseconds=self.chance.choice((500, 2_000))), datetime.now(UTC)
         if self.chance.random() < 0.5:
@@ -71,19 +71,19 @@ class ByHand:
                     kept.append(one.extend(span))
             lent = kept
             until = min((one.until for one in kept), default=began)
-        looked = [one for one in lent if one.message.key is None]  # one that has a key may have been replaced
+        looked = [one for one in lent if one.message.key is None]  # a message with a key may have been replaced
         self.ledger.ask(self._lines("extended", looked))
         if datetime.now(UTC) < until and self.setting.times_agree:
             self.ledger.write(*self._lines("in time", looked))
         return lent
 
     def settle_together(self, queue: Queue[Any], lent: list[Reservation[Any]]) -> None:
-        """End all turns in one call, each in its own way."""
+        """End all turns in one call, each in a different way."""
         self.ledger.ask(self._lines("finished", lent))
         queue.settle([(one, self._settlement(queue, one)) for one in lent])
 
     def settle_each(self, queue: Queue[Any], lent: list[Reservation[Any]]) -> None:
-        """End each turn by its own verb."""
+        """End each turn with a separate method."""
         for one in lent:
             self.ledger.ask(self._lines("finished", [one]))
             with contextlib.suppress(LeaseLost):
@@ -103,7 +103,7 @@ class ByHand:
             one.commit(then=[Draft({"of": one.message.id}, queue=DONE)])
 
     def end_in_a_transaction(self, queue: Queue[Any], lent: list[Reservation[Any]]) -> None:
-        """End each turn together with a line that says so."""
+        """End each turn in one transaction with a line that says so."""
         for one in lent:
             try:
                 with self.setting.transaction() as opened:
@@ -114,7 +114,7 @@ class ByHand:
                 pass
 
     def come_late(self, queue: Queue[Any], lent: list[Reservation[Any]]) -> None:
-        """Settle when the leases have ended: with those that nobody took this succeeds."""
+        """Settle after the leases have ended: this succeeds for messages that nobody has taken since."""
         until = max(one.until for one in lent)
         time.sleep(max(0.0, (until - datetime.now(UTC)).total_seconds()) + self.chance.uniform(0, 0.1))
         self.settle_together(queue, lent)

@@ -8,13 +8,13 @@ from sqlalchemy import Engine, event
 
 
 def be_full() -> None:
-    """Let this process meet a full disk: its connections fail where the file would have to grow.
+    """Simulate a full disk in this process: its connections fail where the file would have to grow.
 
-    SQLite then ends the statement, and mostly its transaction, with the error of a disk that has no space left.
+    SQLite then ends the statement, and usually its transaction, with the error for a full disk.
     """
 
     @event.listens_for(Engine, "connect")
     def limit(connection: Any, _: Any) -> None:
         cursor = connection.cursor()
-        cursor.execute("PRAGMA max_page_count = 1")  # which means as many as there are
+        cursor.execute("PRAGMA max_page_count = 1")  # SQLite raises this to the number of pages that exist
         cursor.close()

@@ -1,4 +1,4 @@
-"""The database of a run, its queues, and how a process opens both."""
+"""The database and the queues of a run, and how a process opens both."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from duerow.testing.torture.sql import SYNCHRONOUS, SqlAccess
 from duerow.testing.trace import Trace, record
 
 ORDERS, BILLS, MAIL = "orders", "bills", "mail"
-"""Queues that messages are worked on in: one with a history, one with a dead-letter queue, and a plain one."""
+"""The queues whose messages are handled: one with a history, one with a dead-letter queue, and a plain one."""
 
 BILLS_DEAD = "bills-dead"
 DONE = "done"
-"""Where what was done leaves a message, each exactly one."""
+"""The queue in which each handled message leaves exactly one message."""
 
 TICKS = "ticks"
-"""Where a schedule pushes its messages, which nobody takes, so that all are there at the end."""
+"""The queue of a schedule's messages, which nobody takes, so that all are still there at the end."""
 
 EVERY = timedelta(seconds=1)
-"""How long it is between two ticks of the schedule."""
+"""The time between two ticks of the schedule."""
 
 WORKED = (ORDERS, BILLS, MAIL)
 WITH_HISTORY = frozenset((ORDERS,))
@@ -49,16 +49,16 @@ OUT_OF_LUCK = (
     InterfaceError,
     InternalError,
 )
-"""What a process may be told: its connection was ended, or others were faster. Whatever else it is told is a fault."""
+"""The errors that a process may get: its connection ended, or others were faster. Any other error is a fault."""
 
 ATTEMPTS = 4
 
 LEASES = (300, 600, 1_200)
-"""How long leases are, in milliseconds."""
+"""The lengths of leases, in milliseconds."""
 
 
 def definition(name: str) -> dict[str, Any]:
-    """Return what every handle of a queue is made with."""
+    """Return the arguments of every handle of a queue."""
     pauses = duerow.exponential(first=timedelta(milliseconds=20), factor=3, maximum=timedelta(milliseconds=300))
     terms: dict[str, Any] = {"retry": duerow.limited(ATTEMPTS, pauses)}
     if name == ORDERS:
@@ -70,18 +70,18 @@ def definition(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Setting:
-    """What one process is told.
+    """The settings of a process.
 
     Attributes:
         url, settings: the database.
-        seed: what its chance begins with.
-        number: its number in the run, no other's.
-        serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
+        seed: the seed of its random choices.
+        number: its number in the run, which is unique.
+        serializable: whether transactions that are passed to `within=` are SERIALIZABLE.
         clocks: whether its clock is wrong.
-        full: whether its disk is full: the file of the database does not grow.
-        traces: the folder where it records what its database does; None: nowhere.
-        known: how many migrations it knows, as if it were of an earlier version; None: all.
-        outdated: whether the tables may still be those of an earlier version, so that it has to wait for others.
+        full: whether its disk is full, so that the database file cannot grow.
+        traces: the folder in which it records what its database does; None: it does not.
+        known: how many migrations it knows, as if it had an earlier version; None: all.
+        outdated: whether an earlier version's tables may still be in place, so that it has to wait for their upgrade.
     """
 
     url: str
@@ -97,37 +97,37 @@ class Setting:
 
     @cached_property
     def chance(self) -> random.Random:
-        """What is random in this process."""
+        """The source of randomness in this process."""
         return random.Random(f"{self.seed} {self.number}")
 
     @cached_property
     def access(self) -> Access:
-        """The application's own access: for the ledger, and for transactions given to `within=`."""
+        """The application's own access, for the ledger and for transactions that are passed to `within=`."""
         return access(self.url, self.prefix, self.serializable)
 
     @property
     def times_agree(self) -> bool:
-        """Whether all processes go by one clock; otherwise a lease may end early for one of them."""
+        """Whether all processes use the same clock; otherwise a lease may end early for one of them."""
         return not (self.clocks and self.access.is_file)
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """What `connect` is given besides the URL."""
+        """The arguments of `connect` other than the URL."""
         return {**self.settings, "synchronous": SYNCHRONOUS} if self.url.startswith("sqlite") else self.settings
 
     @property
     def prefix(self) -> str:
-        """What the names of the tables begin with."""
+        """The prefix of the names of the tables."""
         return str(self.settings.get("prefix", "duerow_"))
 
     def open(self) -> duerow.Database:
-        """Connect."""
+        """Connect with the blocking API."""
         database = duerow.connect(self.url, **self.all_settings)
         self._record(database)
         return database
 
     async def aopen(self) -> aio.Database:
-        """Connect on the awaited face."""
+        """Connect with the async API."""
         database = await aio.connect(self.url, **self.all_settings)
         self._record(database)
         return database
@@ -138,7 +138,7 @@ class Setting:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """A transaction of the application's own, committed at the end of the block unless that raises Undone."""
+        """The application's own transaction, committed at the end of the block unless the block raises Undone."""
         with suppress(Undone), self.access.transaction() as opened:
             yield opened
 
@@ -148,28 +148,28 @@ def access(url: str, prefix: str, serializable: bool) -> Access:
 
     Args:
         url: the database.
-        prefix: what the names of the run's tables begin with.
-        serializable: whether SERIALIZABLE is the level of transactions that are passed to `within=`.
+        prefix: the prefix of the names of the run's tables.
+        serializable: whether transactions that are passed to `within=` are SERIALIZABLE.
 
     Raises:
-        ConfigurationError: there is none to a database of this family.
+        ConfigurationError: runs do not support this family of databases.
     """
     if hasattr(find_backend(url), "driving"):
         return SqlAccess(url, prefix, serializable)
     module = f"{__package__}.{url.partition(':')[0].partition('+')[0]}"
     if find_spec(module) is None:
-        raise ConfigurationError("a run needs a database that several processes reach by themselves, with transactions")
+        raise ConfigurationError("a run needs a database with transactions that several processes can open")
     if serializable:
-        raise ConfigurationError("this database has no level of isolation that is called SERIALIZABLE")
+        raise ConfigurationError("this database has no isolation level called SERIALIZABLE")
     opened: Access = import_module(module).Opened(url, prefix)
     return opened
 
 
 def declare(database: duerow.Database) -> duerow.Schedule:
-    """Declare the schedule, as programs do when they start; it pushes all of its ticks, however late."""
+    """Declare the schedule, as programs do when they start; it pushes all missed ticks, however late."""
     return database.schedule("each-second", every=EVERY, queue=TICKS, payload={}, missed="all")
 
 
 def queues(database: duerow.Database, lease: timedelta) -> dict[str, Queue[Any]]:
-    """Return handles of all queues that are worked on."""
+    """Return handles of all queues whose messages are handled."""
     return {name: database.queue(name, lease=lease, **definition(name)) for name in WORKED}

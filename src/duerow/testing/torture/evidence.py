@@ -1,4 +1,4 @@
-"""What a verdict reads besides the ledger, and what it finds."""
+"""The values that a verdict reads in addition to the ledger, and those that it finds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 NEVER = 1 << 62
-"""A place in the ledger that no line has."""
+"""A place in the ledger after all lines."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A message that is in the tables at the end."""
+    """A message that is in the tables when the run ends."""
 
     id: int
     queue: str
@@ -40,11 +40,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class Span:
-    """The ticks of the schedule from the first one to the last one that is known.
+    """The ticks of the schedule, from the first to the last known one.
 
     Attributes:
-        first: None: nobody looked; then it is that of the first message.
-        last: None: none became a message.
+        first: the first tick; None if it was not recorded: then it is the tick of the first message.
+        last: the last tick; None if no tick became a message.
     """
 
     first: datetime | None
@@ -56,9 +56,9 @@ class BrokenPromise:
     """A promise that was not kept.
 
     Attributes:
-        what: in words.
-        messages: about which ones.
-        acts: the pushes and operations that matter to it.
+        what: the violation, in words.
+        messages: the messages concerned.
+        acts: the pushes and operations concerned.
     """
 
     what: str
@@ -68,12 +68,12 @@ class BrokenPromise:
 
 @dataclass(frozen=True)
 class Entry:
-    """How a message came into its group, or came back: from when on at the latest it must have been seen there.
+    """How a message came into its group, or came back, and from when on every claim must have seen it there.
 
     Attributes:
-        act: by which act.
-        began: the place in the ledger before which that cannot have been.
-        over: the place in the ledger, and the time, at which it surely was there; NEVER: nobody can tell.
+        act: the act that brought it there.
+        began: the place in the ledger before which that cannot have happened.
+        over: the place in the ledger, and the time, at which it certainly was there; NEVER: nobody can tell.
         at: see `over`.
     """
 

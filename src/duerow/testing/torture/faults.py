@@ -1,4 +1,4 @@
-"""What happens to processes, connections and the server while a run goes on, besides kills."""
+"""Faults, other than kills, of processes, connections and the server during a run."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ENDED: Final = 0.1
 """How many connections PostgreSQL itself ends for each process that is killed."""
 
 EXHAUSTED: Final = 0.05
-"""How often all connections that the server has left are taken for each process that is killed."""
+"""How often all of the server's free connections are taken for each process that is killed."""
 
 MISSED: Final = 0.5
-"""How many of the connections in use are cut, of those that the server has, when all are taken."""
+"""The share of the connections in use that is cut when all free connections are taken."""
 
 WAYS: Final = ("cut", "slow", "half-open")
 
@@ -39,37 +39,37 @@ SLOWNESS: Final = 0.05
 """Seconds that each piece of data takes on a slow connection."""
 
 TROUBLE: Final = (0.3, 2.0)
-"""For how many seconds a connection is slow or half-open, at least and at most; a half-open one is cut then.
+"""For how many seconds a connection is slow or half-open, at least and at most; a half-open one is then cut.
 
-The server is out of connections for as long.
+The server is out of connections for the same time.
 """
 
 AWAY: Final = 120.0
-"""Seconds in which the server must answer after a restart, and when it has connections again."""
+"""Seconds within which the server must answer after a restart, and after it has connections again."""
 
 
 class Faults:
-    """Lets faults happen.
+    """Causes faults.
 
     Args:
-        options: which ones.
+        options: which faults to cause.
         setting: the database, reached without the proxy.
-        proxy: through which the processes reach it; None: there is none.
-        chance: picks when and where.
+        proxy: the proxy through which the processes reach it; None if there is none.
+        chance: decides when and where.
 
     Attributes:
-        happened: how many of each there were.
+        happened: how many faults of each kind there were.
     """
 
     def __init__(self, options: Options, setting: Setting, proxy: Proxy | None, chance: random.Random) -> None:
         self._options, self._setting, self._proxy, self._chance = options, setting, proxy, chance
         self._in_trouble: list[tuple[float, Link]] = []
         self._hoard = Hoard(setting.access)
-        self._hoarding: float | None = None  # until when all connections are taken
+        self._hoarding: float | None = None  # the time until which all connections are taken
         self.happened: Counter[str] = Counter()
 
     def happen(self, alive: Sequence[WorkerProcess], killed: int) -> None:
-        """Let some happen, or none, after a process was killed."""
+        """Cause some faults, or none, after a process was killed."""
         if self._options.stops and self._chance.random() < STOPPED:
             self._stop(alive)
         if self._proxy is not None and self._chance.random() < CUT:
@@ -82,23 +82,23 @@ class Faults:
             self.restart(self._options.restart)
 
     def pass_over(self, all_of_them: bool = False) -> None:
-        """Let troubled connections be well again, or be cut, and give connections back, when their time has come."""
+        """Restore or cut disturbed connections, and give connections back, when their time has come."""
         now = time.monotonic()
         if self._hoarding is not None:
             if all_of_them or self._hoarding <= now:
                 self._give_back()
             else:
-                self._hoard.take_one()  # those of processes that were killed meanwhile
+                self._hoard.take_one()  # connections of processes that have been killed since
         over = [(until, link) for until, link in self._in_trouble if all_of_them or until <= now]
         for one in over:
             self._in_trouble.remove(one)
             link = one[1]
             link.delay = 0.0
-            if link.is_deaf:  # as when a keepalive finds out
+            if link.is_deaf:  # as if a keepalive had noticed
                 link.cut()
 
     def exhaust(self) -> None:
-        """Take all connections that the server has left; some in use are cut first, so that they are missed."""
+        """Take all of the server's free connections; some in use are cut first, so that they are missed."""
         if self._hoarding is not None:
             return
         for link in self._proxy.links if self._proxy is not None else ():
@@ -109,14 +109,14 @@ class Faults:
             self.happened["times out of connections"] += 1
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Give back the connections that are held."""
         self._hoard.give_back()
 
     def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
 
         Raises:
-            ConfigurationError: the command failed, or the server does not come back.
+            ConfigurationError: the command failed, or the server did not come back.
         """
         if self._hoarding is not None:
             self._give_back()
@@ -166,6 +166,6 @@ def _execute(command: str) -> None:
 
 
 def proxy_for(reached: Access) -> Proxy | None:
-    """Return a proxy to the server of a run; None if it has no address, or several."""
+    """Return a proxy to the server of a run; None if it has no address or several."""
     address = reached.address()
     return None if address is None else Proxy(*address)

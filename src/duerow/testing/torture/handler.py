@@ -1,4 +1,4 @@
-"""What becomes of a message that was handed out: mostly it is done, in one of the ways that leave evidence."""
+"""What happens to a message that was handed out: usually it is done, in one of the ways that leave evidence."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Handler:
-    """A handler that another process can be sent.
+    """A handler that can be sent to another process.
 
     Attributes:
-        seed: what its chance begins with.
-        mortal: whether it now and then ends the process that it is in, as a fault of a library would.
+        seed: the seed of its random choices.
+        mortal: whether it now and then kills its process, as a bug in a library would.
     """
 
     seed: str
@@ -34,11 +34,11 @@ class Handler:
 
     @cached_property
     def chance(self) -> random.Random:
-        """What is random in this process."""
+        """The source of randomness in this process."""
         return random.Random(f"{self.seed} {os.getpid()}")
 
     def __call__(self, message: Message) -> Any:
-        """Handle one message."""
+        """Handle a message."""
         if self.mortal and self.chance.random() < 0.02:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
@@ -53,12 +53,12 @@ class Handler:
 
 
 def ending(message: Message, chance: random.Random) -> Any:
-    """Return how the turn ends, or raise."""
+    """Return how the turn ends, or raise an exception."""
     draw = chance.random()
     if draw < 0.10:
         raise Failed("this attempt")
     if draw < 0.13:
-        raise Bury("it is to be looked at by a person")
+        raise Bury("a person must look at it")
     if draw < 0.16:
         raise Retry(timedelta(milliseconds=50), counts=chance.random() < 0.5)
     if draw < 0.18:
@@ -69,7 +69,7 @@ def ending(message: Message, chance: random.Random) -> Any:
 
 
 def done(message: Message, chance: random.Random) -> Commit | Move:
-    """Return an end that leaves evidence: a message in DONE that has its id or tells it, or a turn in history."""
+    """Return an end that leaves evidence: a message in DONE with its id, or a turn in history."""
     if message.queue in WITH_HISTORY and chance.random() < 0.3:
         return Commit()
     if chance.random() < 0.5:

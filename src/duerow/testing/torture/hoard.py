@@ -1,4 +1,4 @@
-"""All connections that a server has left, held for a moment."""
+"""Takes all of a server's free connections for a moment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final
 from duerow.testing.torture.access import Access
 
 MOST: Final = 500
-"""How many connections are held at most; a server that offers more is spared."""
+"""The most connections that are held; a server that offers more is spared."""
 
 AT_ONCE: Final = 8
-"""How many are opened at the same time: on a busy machine each one waits for its turn."""
+"""How many are opened at the same time: on a busy machine, each one has to wait."""
 
 
 class Hoard:
-    """Holds all connections that the server has left for this user.
+    """Holds all of the server's free connections for this user.
 
     Args:
         access: opens them.
@@ -26,11 +26,11 @@ class Hoard:
         self._held: list[Any] = []
 
     def __len__(self) -> int:
-        """Return how many it holds."""
+        """Return how many connections it holds."""
         return len(self._held)
 
     def take(self) -> bool:
-        """Take what is left; return whether nothing is left then. If the server offers too many, give them back."""
+        """Take all that are free; return whether none is left. If the server offers too many, give them back."""
         with ThreadPoolExecutor(AT_ONCE) as opening:
             refused = all(opening.map(lambda _: self._take_until_refused(), range(AT_ONCE)))
         if not refused:
@@ -38,13 +38,13 @@ class Hoard:
         return refused
 
     def take_one(self) -> None:
-        """Take one more if the server has one again."""
+        """Take one more connection if the server has one again."""
         one = self._access.open_connection()
         if one is not None:
             self._held.append(one)
 
     def give_back(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         for one in self._held:
             self._access.close_connection(one)
         self._held.clear()

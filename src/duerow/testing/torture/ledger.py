@@ -1,19 +1,19 @@
-"""The ledger: one line for each thing that a process is about to do or did, in an order that the database gives.
+"""The ledger: a line for everything that a process is about to do or has done, in the database's order.
 
-Lines are written in transactions of their own, before and after what they speak of, except those that are evidence of
-the end of a message or of a push in the caller's transaction: these are written in the same one, and so stand there if
-and only if it happened.
+Lines are written in separate transactions, before and after the events that they record. Lines that are evidence of the
+end of a message, or of a push in the caller's transaction, are written in the transaction of the event instead, so they
+exist if and only if it happened.
 
     pushing, over            an act with this number begins; it has been committed
     pushed                   a message that it created or changed
-    begun, finished          a handler was given the message, and is about to answer; whether the turn was its own then
+    begun, finished          a handler got the message; it is about to answer; whether the turn was still its own
     taken                    it was popped, in a transaction that is over
-    extended, in time        its lease was extended by hand, and whether the turn was its own then; it had not ended yet
+    extended, in time        its lease was extended by hand; whether the turn was still its own; it had not ended yet
     effect, ended, popped    evidence: the message left its queue in the transaction of this line
     removed                  evidence: an operator removed it
     reviving, revived        an operator is about to bring a dead message back; it came back
     changed                  an operator changed it although it may have been leased
-    attempted                a transaction began; nothing follows from it
+    attempted                a transaction began, which proves nothing
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from duerow.testing.torture.environment import Setting
 EVIDENCE = frozenset(("effect", "ended", "popped", "removed"))
 
 POPPED = "popped"
-"""The note of a beginning that is no turn: the message is taken away in the transaction of the line."""
+"""The note of a beginning that is not a turn: the message is taken away in the transaction of the line."""
 
 WITHIN = "w"
-"""What the number of an act ends with that is in one transaction with its lines."""
+"""The suffix of the number of an act that shares a transaction with its lines."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line.
+    """A line of the ledger.
 
     Attributes:
         what: see above.
-        act: the number of what the process does, no other's in the run; None: a turn of a handler.
-        queue, message, token, group: what it is about.
-        since: when the claim began by which the message was handed out, as far as the process can tell; else None.
+        act: the number of the process's act, which is unique in the run; None: a turn of a handler.
+        queue, message, token, group: the message concerned.
+        since: when the claim that handed out the message began; None if the process cannot tell.
         note: anything else.
         seq: its place in the order of the database.
-        process: who wrote it.
-        at: when, in microseconds of this machine.
-        held: whether the turn was still that of this token then; None: nobody asked.
+        process: the number of the process that wrote it.
+        at: when, in microseconds by this machine's clock.
+        held: whether the turn still had this token at that time; None: nobody asked.
     """
 
     what: str
@@ -74,10 +74,10 @@ class Line:
 
 
 class Ledger:
-    """The ledger, as one process sees it.
+    """A process's view of the ledger.
 
     Args:
-        setting: the database, and who writes.
+        setting: the settings of the process that writes.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -85,32 +85,32 @@ class Ledger:
         self._acts = 0
 
     def new_act(self, within: bool = False) -> str:
-        """Return a number for what this process does next; those of pushes within a transaction can be told."""
+        """Return a number for this process's next act; numbers of pushes within a transaction have a suffix."""
         self._acts += 1
         return f"{self._setting.number}.{self._acts}{WITHIN if within else ''}"
 
     def write(self, *lines: Line, within: Any = None) -> None:
-        """Write lines in a transaction of their own, or in the given one."""
+        """Write lines in a separate transaction, or in the given one."""
         if lines:
             self._access.write([self._row(line) for line in lines], within)
 
     async def awrite(self, *lines: Line, within: Any) -> None:
-        """Write lines in a transaction that has to be awaited."""
+        """Write lines in an async transaction."""
         await self._access.awrite([self._row(line) for line in lines], within)
 
     def ask(self, lines: Iterable[Line]) -> None:
-        """Write lines with whether the turn that they speak of is still that of their token."""
+        """Write lines that record whether their turn still has their token."""
         rows = [self._row(line) for line in lines]
         if rows:
             self._access.ask(rows)
 
     def turn(self, what: str, message: Message, since: int | None = None, note: str | None = None) -> Line:
-        """Return a line about a turn; its act is the push that the message is of, unless it was pushed again since."""
+        """Return a line about a turn; its act is the push of the message, unless it has been pushed again since."""
         act = None if REPLAY_OF in message.headers else message.payload["act"]
         return Line(what, act, message.queue, message.id, message.token, message.group, since, note)
 
     def lines(self) -> list[Line]:
-        """Read all."""
+        """Read all lines."""
         names = list(Line.__dataclass_fields__)
         found = ({name: line[name] for name in names} for line in self._access.lines())
         return [Line(**{**line, "held": None if line["held"] is None else bool(line["held"])}) for line in found]
@@ -121,5 +121,5 @@ class Ledger:
 
 
 def now() -> int:
-    """Return the time of this machine in microseconds."""
+    """Return this machine's time in microseconds."""
     return time.time_ns() // 1000

@@ -1,4 +1,4 @@
-"""The access of a run to MongoDB, on a replica set or a sharded cluster."""
+"""A run's access to MongoDB, on a replica set or a sharded cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBER: Final = {"_id": "ledger"}
 """The document that numbers the lines of the ledger."""
 
 COMMITS: Final = 3
-"""How often a commit is tried whose answer was lost."""
+"""How many times a commit is tried if its answer is lost."""
 
 WIDE: Final = ("message", "token", "since", "at")
 LINE: Final = ("what", "act", "queue", "message", "token", "group", "since", "note", "process", "at", "held")
@@ -36,8 +36,7 @@ TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finishe
 class Opened:
     """See `Access`.
 
-    A line gets its number before it is inserted, and outside of the transaction that it is part of, as from a sequence
-    of SQL.
+    A line gets its number before it is inserted, and outside its transaction, as from an SQL sequence.
 
     Args:
         url, prefix: as for `access`.
@@ -52,7 +51,7 @@ class Opened:
 
     @cached_property
     def client(self) -> MongoClient[Any]:
-        """A client of the application's own."""
+        """The application's own client."""
         return MongoClient(self._target.url, **{**self._target.client_options(), "appname": APPLICATION})
 
     def check(self) -> None:
@@ -61,7 +60,7 @@ class Opened:
             hello = self.client.admin.command("hello")
         if "setName" not in hello and hello.get("msg") != "isdbgrid":
             raise ConfigurationError(
-                "a run needs transactions, which MongoDB has on a replica set; one member of it is enough"
+                "a run needs transactions, which MongoDB supports only on a replica set; one member is enough"
             )
 
     def address(self) -> tuple[str, int] | None:
@@ -74,7 +73,7 @@ class Opened:
         """See Access."""
         url = urlsplit(self._url)
         user, at, _ = url.netloc.rpartition("@")
-        # Else the driver would learn the server's own address, and go there.
+        # Otherwise the driver would learn the server's own address and connect to it.
         options = {name: value for name, value in parse_qsl(url.query) if name.lower() != "replicaset"}
         query = urlencode({**options, "directConnection": "true"})
         return urlunsplit(url._replace(netloc=f"{user}{at}127.0.0.1:{port}", query=query))
@@ -106,7 +105,7 @@ class Opened:
             await self._ledger(within.client).insert_many(_numbered(rows, first), session=within)
 
     def ask(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """See Access. The turn was held when its line got its number if it was held before and after that."""
+        """See Access. A turn was held when its line got its number if it was held both before and after that."""
         with explaining():
             before = self._held(rows)
             first = self._number(self.client, len(rows))["last"] - len(rows)
@@ -179,7 +178,7 @@ class Opened:
 
     @property
     def has_limit(self) -> bool:
-        """See Access: a server takes tens of thousands of connections, or as many as its system lets it."""
+        """See Access: a server accepts tens of thousands of connections, or as many as its system allows."""
         return False
 
     def open_connection(self) -> Any:
@@ -190,7 +189,7 @@ class Opened:
         """See Access."""
 
     def end_connection(self) -> bool:
-        """See Access: no connection of another client can be ended."""
+        """See Access: connections of other clients cannot be ended."""
         return False
 
     def close(self) -> None:
@@ -198,13 +197,13 @@ class Opened:
         self.client.close()
 
     def _number(self, client: Any, count: int) -> Any:
-        """Return the document with the number of the last of so many new lines, or what has to be awaited for it."""
+        """Return the document with the number of the last of `count` new lines, or an awaitable for it."""
         numbers = client[self._target.database][f"{self._prefix}ledger_number"]
         raised = {"$inc": {"last": Int64(count)}}
         return numbers.find_one_and_update(NUMBER, raised, upsert=True, return_document=ReturnDocument.AFTER)
 
     def _held(self, rows: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
-        """Return the turns of these lines that are still those of their tokens."""
+        """Return the turns of these lines that still have their tokens."""
         asked = {"_id": {"$in": [Int64(row["message"]) for row in rows]}, "leased_by": {"$exists": True}}
         found = self._collection(self._names.messages).find(asked, {"token": 1})
         return {(one["_id"], one["token"]) for one in found}
@@ -217,7 +216,7 @@ class Opened:
 
 
 def _numbered(rows: Sequence[Mapping[str, Any]], last: int) -> list[dict[str, Any]]:
-    """Return lines with the numbers after the last one."""
+    """Return lines with the numbers up to `last`."""
     return [
         {
             "_id": Int64(number),
@@ -229,13 +228,13 @@ def _numbered(rows: Sequence[Mapping[str, Any]], last: int) -> list[dict[str, An
 
 
 def _values(found: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    """Return these values of a document, without the driver's own kind of integers."""
+    """Return these values of a document, with plain integers instead of the driver's own."""
     values = (found.get(name) for name in names)
     return [int(value) if isinstance(value, Int64) else value for value in values]
 
 
 def _commit(session: Any) -> None:
-    """Commit, again if the answer was lost: the server does it once."""
+    """Commit, and again if the answer was lost: the server commits only once."""
     commit: Callable[[], None] = session.commit_transaction
     for left in reversed(range(COMMITS)):
         try:

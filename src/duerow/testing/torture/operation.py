@@ -1,4 +1,4 @@
-"""An operator: brings back what is dead, changes what waits, removes, replays, looks, and pauses for a moment."""
+"""An operator: revives dead messages, changes waiting ones, removes, replays, reads, and pauses queues for a moment."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def operate(setting: Setting, ready: Callable[[], None]) -> None:
 
 
 class Operator:
-    """One process of an operator.
+    """An operator's process.
 
     Args:
-        setting: where.
+        setting: the settings of the process.
         database: its handle.
     """
 
@@ -50,7 +50,7 @@ class Operator:
         }
 
     def go_on(self) -> None:
-        """Do one thing after the other."""
+        """Do one thing after another."""
         works, weights = list(self.works), list(self.works.values())
         while True:
             with suppress(*OUT_OF_LUCK):
@@ -58,7 +58,7 @@ class Operator:
             time.sleep(PAUSE)
 
     def requeue(self, queue: Queue[Any]) -> None:
-        """Let dead messages begin anew."""
+        """Let dead messages start again."""
         for message in self._some(queue.find(status="dead", limit=20)):
             act = self._reviving(queue, message)
             with self.setting.transaction() as opened:
@@ -68,7 +68,7 @@ class Operator:
             self.ledger.write(Line("over", act, queue.name))
 
     def redrive(self, queue: Queue[Any]) -> None:
-        """Bring dead letters back, from where they stayed or from the dead-letter queue."""
+        """Bring dead letters back, from their own queue or from the dead-letter queue."""
         away = queue.name == BILLS
         dead = self.database.queue(BILLS_DEAD).find(limit=20) if away else queue.find(status="dead", limit=20)
         for message in self._some(dead):
@@ -87,7 +87,7 @@ class Operator:
                 self._changed(queue, message, lambda one, **how: queue.reprioritise(one, priority=priority, **how))
 
     def reschedule(self, queue: Queue[Any]) -> None:
-        """Run messages now or a little later."""
+        """Make messages due now or a little later."""
         delay = timedelta(milliseconds=self.chance.choice((0, 0, 100)))
         for message in self._some(queue.peek(30)):
             self._changed(queue, message, lambda one, **how: queue.reschedule(one, delay=delay, **how))
@@ -98,7 +98,7 @@ class Operator:
             self._changed(queue, message, lambda one, **how: queue.edit(one, patch={"edited": True}, **how))
 
     def remove(self, queue: Queue[Any]) -> None:
-        """Take messages away, dead and live ones."""
+        """Remove messages, dead and live."""
         dead = self.chance.random() < 0.5
         for message in self._some(queue.find(status="dead", limit=20) if dead else queue.peek(30))[:1]:
             even = self.chance.random() < 0.5
@@ -108,7 +108,7 @@ class Operator:
                     self.ledger.write(self._line("removed", queue, message), within=opened)
 
     def replay(self, queue: Queue[Any]) -> None:
-        """Push again what ended."""
+        """Push ended messages again."""
         orders = self.queues[ORDERS]
         ends = [turn for turn in orders.history(limit=20) if turn.outcome != "failed"]
         for turn in self._some(ends)[:2]:
@@ -119,7 +119,7 @@ class Operator:
             self.ledger.write(*new, Line("over", act, ORDERS))
 
     def look(self, queue: Queue[Any]) -> None:
-        """Read in ways that people do."""
+        """Read as people do."""
         queue.stats()
         queue.count(by="status")
         for message in self._some(queue.peek(10))[:1]:
@@ -130,14 +130,14 @@ class Operator:
         self.database.maintain()
 
     def pause(self, queue: Queue[Any]) -> None:
-        """Hand out nothing for a moment; whoever is killed meanwhile leaves it to others to go on."""
+        """Pause a queue for a moment; if this process is killed meanwhile, others resume the queue."""
         queue.pause()
         time.sleep(PAUSE)
         for each in self.queues.values():
             each.resume()
 
     def _changed(self, queue: Queue[Any], message: Message, change: Callable[..., Any]) -> None:
-        """Change one message, at times even if it is leased: then a line in the same transaction says so."""
+        """Change a message, sometimes even if it is leased: then a line in the same transaction says so."""
         if self.chance.random() < 0.7:
             change(message.id)
             return

@@ -1,4 +1,4 @@
-"""How long a run is, and which faults it meets."""
+"""How long a run is, and which faults it has."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ def any_seed() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """How long a run is, and which faults it meets.
+    """How long a run is, and which faults it has.
 
     Attributes:
         seed: the seed of all random choices in the run.
-        kills: the least number of processes to kill.
-        seconds: the longest time for which faults happen; None: until enough processes were killed.
+        kills: the minimum number of processes to kill.
+        seconds: the longest time for which faults happen; None: until enough processes have been killed.
         processes: how many processes work at any moment, at least four: a producer, two consumers and an operator.
-        stops: whether processes are suspended for longer than their leases, and then continue.
+        stops: whether processes are suspended for longer than their leases and then continue.
         cuts: whether connections are cut, slowed down and left half-open, by a proxy in front of the server.
-        exhaust: whether all connections that the server has left are taken for a moment; not in a shared database.
+        exhaust: whether all of the server's free connections are taken for a moment; not in a shared database.
         clocks: whether the clocks of the processes are wrong, and are set forwards and backwards.
         full_disk: whether the disk is full for some processes; for SQLite.
         serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
         restart: a command line, or a function, that restarts the server; None: it is not restarted.
         restarts: the number of kills between two restarts.
-        upgrade_from: the version whose tables a run begins with; they are upgraded while it goes on. None: today's.
-        beside: another Python interpreter, with a version of duerow that half of the processes work with.
+        upgrade_from: the version of the tables with which a run begins; they are upgraded during the run. None: the
+            current version.
+        beside: another Python interpreter, with the version of duerow that half of the processes use.
     """
 
     seed: int = field(default_factory=any_seed)

@@ -1,8 +1,8 @@
-"""What another interpreter does in a run: it lets its own version of duerow take part.
+"""The program of another interpreter in a run: it lets its own version of duerow take part.
 
-The text of this module is handed to that interpreter, whose duerow has an older or a newer one of it, or none. So it
-imports nothing of duerow at its top, and uses only what every version that can take part has: the roles, their setting
-and the migrations. It is told what to do, and answers, in lines of JSON.
+The text of this module is passed to that interpreter, whose duerow has an older or newer module like this, or none. So
+it imports nothing from duerow at the top, and uses only what every version that can take part has: the roles, their
+settings and the migrations. It receives instructions and answers as lines of JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, Final
 PACKAGE: Final = "duerow.testing.torture"
 
 SQL_MIGRATIONS: Final = "duerow.stores.sql.migrations"
-"""The module with the migrations of databases that speak SQL; others have them in the `schema` of their package."""
+"""The module with the migrations of SQL databases; others have them in the module `schema` of their package."""
 
 PAUSE: Final = 0.05
 
@@ -33,7 +33,7 @@ NO_WORKLOAD: Final = "it has no `duerow torture` whose processes could take part
 
 
 def migrations(url: str) -> Any:
-    """Return the module whose MIGRATIONS are those that this version knows for a database."""
+    """Return the module with the MIGRATIONS that this version knows for a database."""
     from duerow.store import find_backend
 
     backend = find_backend(url)
@@ -42,14 +42,14 @@ def migrations(url: str) -> Any:
 
 
 def migrate(url: str, settings: Mapping[str, Any], dies_before: int | None, pause: float, told: Path) -> None:
-    """Bring the tables up to this version, and write the names of the migrations that this made to a file.
+    """Bring the tables up to this version, and write the names of the applied migrations to a file.
 
     Args:
         url: the database.
-        settings: what else `connect` is given.
-        dies_before: before which statement of the migration this process is killed, of which the last one is followed
-            by the commit; None: it is not.
-        pause: seconds that it waits before each statement, as if the tables were large.
+        settings: further arguments of `connect`.
+        dies_before: the number of the statement before which this process is killed; the commit counts as the last
+            one. None: it is not killed.
+        pause: seconds for which it waits before each statement, as if the tables were large.
         told: the file.
     """
     import duerow
@@ -59,7 +59,7 @@ def migrate(url: str, settings: Mapping[str, Any], dies_before: int | None, paus
     options = {name: value for name, value in settings.items() if name != "prefix"}
     while True:
         try:
-            # As `duerow migrate` opens them: `connect` would not say what was made.
+            # Opened as `duerow migrate` does: `connect` would not return what was applied.
             opened = find_backend(url).open(url, Settings(prefix=settings["prefix"], options=options))
             with duerow.Database(*opened) as database:
                 _disturb(database.store.schema, dies_before, pause)
@@ -97,7 +97,7 @@ def _disturb(schema: Any, dies_before: int | None, pause: float) -> None:
 
 
 def described(url: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what this version is; `unable` says why it cannot take part."""
+    """Return a description of this version; `unable` says why it cannot take part."""
     about: dict[str, Any] = {"python": platform.python_version()}
     try:
         import duerow
@@ -112,8 +112,8 @@ def described(url: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     try:
         from duerow.store import Settings, find_backend
 
-        find_backend(url).aopen(url, Settings(prefix=str(settings["prefix"])))  # which imports the drivers
-        for name in ("duerow.sync.worker", "duerow.aio.worker"):  # each process would import them again
+        find_backend(url).aopen(url, Settings(prefix=str(settings["prefix"])))  # this imports the drivers
+        for name in ("duerow.sync.worker", "duerow.aio.worker"):  # otherwise each process would import them again
             import_module(name)
     except duerow.DuerowError as error:
         return {**about, "unable": str(error)}
@@ -128,7 +128,7 @@ def described(url: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def work(asked: Mapping[str, Any]) -> None:
-    """Be a process of the run until killed, or migrate."""
+    """Act as a process of the run until killed, or migrate."""
     setting = dict(asked["setting"])
     os.environ["PGAPPNAME"] = "duerow-torture"
     if asked["role"] == "migrator":
@@ -151,7 +151,7 @@ def work(asked: Mapping[str, Any]) -> None:
             run.ROLES[asked["role"]](environment.Setting(**setting), *arguments, ready)
         except luck as error:
             if isinstance(error, SchemaOutdated):
-                ready()  # it is at work: it waits for the tables
+                ready()  # it is working: it waits for the tables
             time.sleep(PAUSE)
 
 
@@ -187,14 +187,14 @@ def _exit_code(status: int) -> int:
 
 
 class Starter:
-    """Starts processes, ends them and tells how they ended, as it is asked."""
+    """On request, starts processes, ends them and reports how they ended."""
 
     def __init__(self) -> None:
         self._ended: dict[int, int] = {}
         self._alive: set[int] = set()
 
     def answer(self, asked: Mapping[str, Any]) -> Any:
-        """Do what is asked, and return the answer."""
+        """Carry out a request, and return the answer."""
         do: dict[str, Callable[[], Any]] = {
             "describe": lambda: described(asked["url"], asked["settings"]),
             "start": lambda: self._start(asked),
@@ -215,7 +215,7 @@ class Starter:
 
     def _kill(self, pid: int) -> int:
         if pid in self._alive:
-            os.kill(pid, signal.SIGKILL)  # it has not been waited for, so the number is still its own
+            os.kill(pid, signal.SIGKILL)  # it has not been waited for, so the id still belongs to it
             self._note(pid, os.waitpid(pid, 0)[1])
         return self._ended[pid]
 
@@ -232,9 +232,9 @@ class Starter:
 
 
 def main() -> None:
-    """Answer until there is nobody who asks."""
+    """Answer requests until there are no more."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever is printed here is no answer
+    os.dup2(2, 1)  # printed text must not be taken for an answer
     questions = os.fdopen(os.dup(0), "r")
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)

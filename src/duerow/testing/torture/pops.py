@@ -16,11 +16,12 @@ IDLE = 0.02
 class Popper:
     """A consumer that takes messages out at most once.
 
-    In a transaction of its own the line that says so is part of it. Otherwise it takes from a queue with a history.
+    If it pops in its own transaction, the line that says so is part of that transaction. Otherwise it pops from a queue
+    with a history.
 
     Args:
-        setting: where.
-        queues: from what.
+        setting: the settings of its process.
+        queues: the queues from which it takes messages.
     """
 
     def __init__(self, setting: Setting, queues: dict[str, Queue[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""A producer: pushes one and many, with keys in every mode, in groups, delayed, and within transactions."""
+"""A producer: pushes one or many messages, with keys in every mode, in groups, delayed, and within transactions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duerow.testing.torture.ledger import Ledger, Line
 
 GROUPS, KEYS = 10, 60
 ENOUGH = 250
-"""Messages that wait, from which on producers pause."""
+"""The number of waiting messages from which producers pause."""
 
 PAUSE = 0.03
 LEASE = timedelta(seconds=1)
@@ -30,11 +30,11 @@ def produce(setting: Setting, ready: Callable[[], None]) -> None:
 
 
 class Producer:
-    """One process that pushes.
+    """A process that pushes.
 
     Args:
-        setting: where.
-        queues: to what.
+        setting: the settings of the process.
+        queues: the queues to which it pushes.
     """
 
     def __init__(self, setting: Setting, queues: dict[str, Queue[Any]]) -> None:
@@ -57,24 +57,24 @@ class Producer:
                     time.sleep(PAUSE)
                 else:
                     self.chance.choices(ways, weights)[0]()
-            except OUT_OF_LUCK:  # what came of it the ledger knows, or nobody
+            except OUT_OF_LUCK:  # only the ledger may know what happened
                 time.sleep(PAUSE)
 
     def push(self) -> None:
-        """One message."""
+        """Push one message."""
         self._outside(1)
 
     def push_many(self) -> None:
-        """Several, of which some are of the same group."""
+        """Push several messages, some of the same group."""
         self._outside(self.chance.randrange(2, 20))
 
     def push_keyed(self) -> None:
-        """Messages with keys that others use too, in each mode."""
+        """Push messages with keys that others use too, in each mode."""
         modes: Sequence[OnDuplicate] = ("ignore", "replace", "earliest", "reject")
         self._outside(self.chance.choice((1, 1, 5)), self.chance.choice(modes), keyed=True)
 
     def push_with_a_row(self) -> None:
-        """Messages and a line of the ledger, both or neither; some change their mind."""
+        """Push messages together with a line of the ledger, both or neither; sometimes roll back."""
         act, queue = self.ledger.new_act(within=True), self._any_queue()
         drafts = self._drafts(act, self.chance.choice((1, 3)), keyed=self.chance.random() < 0.3)
         self.ledger.write(Line("pushing", act, queue.name))
@@ -89,7 +89,7 @@ class Producer:
             self.ledger.write(Line("over", act, queue.name))
 
     def push_in_transactions_that_overlap(self) -> None:
-        """Two pushes into one group, of which the first commits last where the database lets both be open."""
+        """Push twice into one group; if the database allows both transactions to be open, the first commits last."""
         if self.setting.access.is_file:
             return self.push_with_a_row()
         early, late = (self.ledger.new_act(within=True) for _ in range(2))
@@ -140,7 +140,7 @@ class Producer:
 
     def _draft(self, payload: Any, keyed: bool, group: str | None) -> Draft:
         chance, key = self.chance, None
-        if keyed:  # the group of a key is always the same one, so that who is replaced stays in its group
+        if keyed:  # a key always has the same group, so that a replaced message stays in its group
             number = chance.randrange(KEYS)
             key, group = f"k-{number}", f"g-{number % GROUPS}" if number % 2 else None
         elif group is None and chance.random() < 0.6:

@@ -1,4 +1,4 @@
-"""What a run found, as text and as JSON."""
+"""The result of a run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from duerow.testing.torture.options import Options
 from duerow.testing.torture.verdict import Verdict
 
 STORIES: Final = 5
-"""How many broken promises are told, the shortest stories first."""
+"""How many broken promises are reported, the shortest stories first."""
 
 MOST_STORIES: Final = 200
-"""From how many the shortest are picked."""
+"""From how many of them the shortest are picked."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class VersionShare:
     """What the processes of one version of duerow did in a run.
 
     Attributes:
-        version: which one, on which Python.
-        processes, killed: how many there were, and how many of them were killed.
+        version: the version, and its Python.
+        processes, killed: how many processes there were, and how many of them were killed.
         pushed: how many messages they pushed or replaced.
         turns: how many turns they began.
         effects: how many messages they took out of their queues: committed, moved, buried, popped or removed.
@@ -44,20 +44,20 @@ class VersionShare:
 
 @dataclass(frozen=True)
 class Report:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         seed: the run's seed: with the same seed, the processes make the same random choices.
         seconds: how long it took.
-        killed: how many processes of which kind were killed.
-        faults: what else happened, and how often.
+        killed: how many processes of each kind were killed.
+        faults: which other faults happened, and how often.
         messages, turns: how many messages there were, and how many turns began.
-        events: how many events of the stores were recorded and checked against the rules of the protocol.
-        summary: the same in one line, with the ledger and the history counted.
+        events: how many events in the stores were recorded and checked against the rules of the protocol.
+        summary: the same in one line, with counts of the ledger and the history.
         broken: how many promises were broken.
         stories: what the ledger, the history and the tables say about the first broken promises.
-        upgrade: from which version the tables were upgraded meanwhile, and by whom, in words; "" if they were not.
-        parts: what the processes of each version did, if there were two.
+        upgrade: how the tables were upgraded during the run, in words; "" if they were not.
+        parts: what the processes of each version did, if there were two versions.
     """
 
     seed: int
@@ -97,16 +97,16 @@ def report_on(
     upgrade: str = "",
     parts: Sequence[VersionShare] = (),
 ) -> Report:
-    """Return what a verdict found.
+    """Return the report on a verdict.
 
     Args:
-        verdict: on the ledger.
-        options: of the run.
-        killed: how many processes of which kind were killed in it.
-        faults: what else happened in it.
-        others: what else was broken: rules of the protocol, and processes that ended by themselves.
+        verdict: the verdict on the ledger.
+        options: the options of the run.
+        killed: how many processes of each kind were killed.
+        faults: which other faults happened, and how often.
+        others: further problems: broken rules of the protocol, and processes that ended unexpectedly.
         events: how many events the traces have.
-        seconds: how long it took.
+        seconds: how long the run took.
         upgrade: see `Report`.
         parts: see `Report`.
     """

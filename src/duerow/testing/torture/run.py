@@ -1,4 +1,4 @@
-"""One run: processes of every kind are started, killed at random and replaced; then the rest finish what is left."""
+"""A run: processes of every kind are started, killed at random and replaced; then the rest finish what is left."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ from duerow.testing.trace_check import BY_THE_CLOCK, STAYING, check
 __all__ = ["FEWEST", "LEAST", "ROLES", "Run", "torture"]
 
 FEWEST: Final = ("producer", "consumer", "consumer", "operator")
-"""The processes that work at any moment if there are four; each further two are a consumer and a producer in turn."""
+"""The roles of the first four processes; further ones are consumers and producers in turn."""
 
 LEAST: Final = 10
-"""Turns that are begun before there is an end of it, however few are to be killed."""
+"""The least turns that must begin before a run ends, however few processes it has to kill."""
 
 HOPELESS: Final = 5
-"""How many processes may end by themselves before the run is given up."""
+"""How many processes may end unexpectedly before the run is given up."""
 
 FULL: Final = 0.15
-"""For how many processes the disk is full, if that is asked for."""
+"""The share of processes whose disk is full, if the options ask for that."""
 
 LOOK: Final = 0.01
-"""Seconds between two looks at whose time is up."""
+"""Seconds between checks of which process's time is up."""
 
 BEFORE: Final = (0.25, 0.5)
-"""Which part of the processes that are to be killed is killed before the tables are upgraded, at least and at most.
+"""The least and greatest share of the kills that happen before the tables are upgraded.
 
-As soon as the least is, and some turns were begun, which not every earlier version can.
+The upgrade begins after the least share if some turns have begun, which not every earlier version manages.
 """
 
 EARLIER: Final = 0.6
-"""For how many processes the version is the earlier one until then, as far as they are of this interpreter."""
+"""The share of this interpreter's processes that use the earlier version until then."""
 
 SPARED: Final = 60.0
-"""Seconds for which nobody is killed when enough were, and too little was done yet: a busy machine takes its time."""
+"""Seconds without kills after enough kills, if too little has been done yet: a busy machine takes its time."""
 
 PATIENCE: Final = 240.0
-"""Seconds in which what is left must be finished; then it is stuck."""
+"""Seconds within which the rest must be finished; otherwise it counts as stuck."""
 
 
 def torture(
@@ -70,20 +70,20 @@ def torture(
     context: Any = None,
     folder: Path | None = None,
 ) -> Report:
-    """Torture a database: make tables of its own, let a run happen, judge it, and drop the tables.
+    """Torture a database: create separate tables, carry out a run, judge it, and drop the tables.
 
     Args:
         url: the database.
-        options: how long the run is, and which faults it meets.
-        shared: whether the database may have queues of somebody else.
-        tell: is told how far it is.
-        context: starts processes; None: those of `multiprocessing` that fork from a server.
+        options: how long the run is, and which faults it has.
+        shared: whether the database may have queues of other programs.
+        tell: is called with reports of progress.
+        context: starts processes; None: the fork server of `multiprocessing`.
         folder: where the processes write their logs and traces; None: a temporary folder.
 
     Raises:
         OtherQueues: the database has other queues, and `shared` is false.
-        ConfigurationError: the URL cannot be used, the restart failed, the tables cannot be upgraded from the version
-            that was asked for, or the other version of duerow cannot take part.
+        ConfigurationError: the URL cannot be used, the restart failed, the tables cannot be upgraded from the given
+            version, or the other version of duerow cannot take part.
         StoreUnavailable: the server cannot be reached.
     """
     options = options or Options()
@@ -123,15 +123,15 @@ class Run:
 
     Args:
         url, settings: the database.
-        options: how long it is, and which faults it meets.
+        options: how long it is, and which faults it has.
         context: starts processes.
         folder: where the processes write their logs and traces.
 
     Attributes:
         setting: the database as the run itself reaches it.
-        killed: how many processes of which kind were killed.
-        faults: what else happened.
-        ended: what is known of processes that ended by themselves, which none may.
+        killed: how many processes of each kind were killed.
+        faults: causes and counts other faults.
+        ended: what is known of processes that ended unexpectedly, which none should.
     """
 
     def __init__(self, url: str, settings: dict[str, Any], options: Options, context: Any, folder: Path) -> None:
@@ -149,21 +149,21 @@ class Run:
         self._reader = tables.Reader(self.setting)
         self._first_tick: datetime | None = None
         self._sides: list[Side] = []
-        self._side_of: list[Side] = []  # of each process, by its number, which begins with 1
+        self._side_of: list[Side] = []  # of each process, by its number, which starts at 1
         self._killed_of: Counter[Side] = Counter()
         self._upgrade: Upgrade | None = None
         self._begun_before = 0
 
     def create(self) -> None:
-        """Make the tables, those of an earlier version if they are to be upgraded.
+        """Create the tables: those of an earlier version if the run upgrades them.
 
         Raises:
-            ConfigurationError: there is no such version, or the other version of duerow cannot take part.
+            ConfigurationError: the earlier version does not exist, or the other version of duerow cannot take part.
         """
         options, setting = self._options, self.setting
         here = Here(self._context, self._log, setting.url)
         self._sides = [here]
-        maker: Side = here  # of the tables that the run begins with
+        maker: Side = here  # the side that creates the tables
         migrators: Sequence[Side] = self._sides
         first = options.upgrade_from
         if first is not None:
@@ -197,8 +197,8 @@ class Run:
             self._upgrade = Upgrade(first, names, start, self._folder, self._chance)
 
     def kill(self, tell: Callable[[str], None] = print) -> None:
-        """Let processes work, and kill as many of them as the options say, at random moments."""
-        if self._upgrade is None:  # else the producers declare it, when they can
+        """Let processes work, and kill as many of them as the options say, at random times."""
+        if self._upgrade is None:  # otherwise the producers declare it when they can
             with self.setting.open() as database:
                 self._first_tick = declare(database).next_at
         more = ("consumer", "producer")
@@ -230,7 +230,7 @@ class Run:
                 tell(f"{time.monotonic() - began:5.0f} s: {self.killed.total()} killed")
 
     def finish(self) -> None:
-        """Let the consumers that live finish what is left; a few more come, as some may be of a kind that rests."""
+        """Let the living consumers finish what is left; start two more, because some kinds of consumers rest."""
         self.faults.pass_over(all_of_them=True)
         if self._upgrade is not None:
             self._upgrade.finish(PATIENCE)
@@ -257,7 +257,7 @@ class Run:
             self._upgrade.stop()
 
     def close(self) -> None:
-        """Close the proxy, all connections that faults hold, and the other interpreter."""
+        """Close the proxy, the connections that faults hold, and the other interpreter."""
         self.faults.close()
         for side in self._sides:
             side.close()
@@ -265,8 +265,8 @@ class Run:
             self._proxy.close()
 
     def report(self, seconds: float) -> Report:
-        """Read all that there is to judge by, and judge."""
-        last = self._reader.last_tick()  # read before the messages, as the server may commit one more
+        """Read all of the evidence, and judge it."""
+        last = self._reader.last_tick()  # read before the messages, because the server may still commit another
         ticked = None if self._first_tick is None and self._upgrade is None else Span(self._first_tick, last)
         lines = Ledger(self.setting).lines()
         verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked)
@@ -295,16 +295,16 @@ class Run:
         return all(sum(begun[number] for number in self._numbers(side, begun)) >= least for side in self._sides)
 
     def _has_killed(self, seconds: float) -> bool:
-        """Return whether enough were killed, or there is no more time for it."""
+        """Return whether enough processes were killed, or the time is up."""
         longest = self._options.seconds
         return self.killed.total() >= self._options.kills or (longest is not None and seconds >= longest)
 
     def _numbers(self, side: Side, among: Iterable[int]) -> list[int]:
-        """Return the numbers of the processes that worked there."""
+        """Return the numbers among these of the processes of a side."""
         return [number for number in among if self._side_of[number - 1] is side]
 
     def _share(self, side: Side, lines: Sequence[Line], events: Mapping[int, Sequence[Event]]) -> VersionShare:
-        """Return what the processes of a side did."""
+        """Return a summary of what the processes of a side did."""
         theirs = frozenset(self._numbers(side, range(1, len(self._side_of) + 1)))
         mine = [line for line in lines if line.process in theirs]
         settled = {
@@ -318,7 +318,7 @@ class Run:
         return VersionShare(side.name, len(theirs), self._killed_of[side], pushed, turns, len(settled | said))
 
     def _is_time(self, killed: int) -> bool:
-        """Return whether the tables are to be upgraded now."""
+        """Return whether the tables should be upgraded now."""
         fewest, most = BEFORE
         if killed < fewest * self._options.kills:
             return False
@@ -341,13 +341,13 @@ class Run:
         return WorkerProcess(process, role, kind, ready, self._chance.uniform(0, MOST_WORK), full, side=side)
 
     def _fewest(self, role: str) -> Side:
-        """Return the side where the fewest processes of a role work, so that each has some."""
+        """Return the side with the fewest processes of a role, so that each has some."""
         there = Counter(id(one.side) for one in self._alive if one.role == role)
         fewest = min(there[id(side)] for side in self._sides)
         return self._chance.choice([side for side in self._sides if there[id(side)] == fewest])
 
     def _reached(self, side: Side) -> Setting:
-        """Return what the next process there is told."""
+        """Return the settings of the next process on a side."""
         self._side_of.append(side)
         url = self.setting.url if self._proxy is None else self.setting.access.behind(self._proxy.port)
         return replace(self.setting, url=url, number=len(self._side_of), traces=self._traces)

@@ -1,4 +1,4 @@
-"""Where the processes of a run work: in this interpreter, and in another one with its own version of duerow."""
+"""Where the processes of a run work: in this interpreter, or in another one with its own version of duerow."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from duerow.testing.torture.worker_process import be, be_migrator
 ROLES: Final[Mapping[str, Callable[..., None]]] = {"producer": produce, "consumer": consume, "operator": operate}
 
 LOOK: Final = 0.02
-"""Seconds between two looks at whether a process of another interpreter has ended."""
+"""Seconds between checks of whether a process of another interpreter has ended."""
 
 OURS: Final = ("known", "outdated")
-"""What a setting says to processes of this version only."""
+"""The fields of a setting that only processes of this version understand."""
 
 
 class Side(Protocol):
@@ -47,15 +47,15 @@ class Side(Protocol):
     migrations: Sequence[str]
 
     def start(self, role: str, kind: str, setting: Setting) -> tuple[Any, Any]:
-        """Start a process; return it, and where it says that it has begun."""
+        """Start a process; return it and the object through which it reports that it has begun."""
         ...
 
     def start_migrator(self, setting: Setting, dies_before: int | None, pause: float, told: Path) -> Any:
-        """Start a process that migrates the tables and ends: see `other_version.migrate`."""
+        """Start a process that migrates the tables and ends; see `other_version.migrate`."""
         ...
 
     def close(self) -> None:
-        """End whatever still goes on."""
+        """End everything that is still running."""
         ...
 
 
@@ -64,7 +64,7 @@ class Here:
 
     Args:
         context: starts processes.
-        log: where they write their errors.
+        log: the file to which they write their errors.
         url: the database.
     """
 
@@ -78,7 +78,7 @@ class Here:
         """See Side."""
         ours, theirs = self._context.Pipe(duplex=False)
         arguments = (setting, kind) if role == "consumer" else (setting,)
-        # No daemon, for it may have children.
+        # Not a daemon, because it may have children.
         process = self._context.Process(target=be, args=(self._log, theirs, ROLES[role], *arguments))
         process.start()
         theirs.close()
@@ -97,13 +97,13 @@ class Here:
 class There:
     """See `Side`: another interpreter.
 
-    It runs the text of `other_version`, which starts processes there and ends them as it is asked.
+    It runs the text of `other_version`, which starts and ends processes there on request.
 
     Args:
         python: the interpreter, such as the `bin/python` of a virtual environment.
-        folder: where it and its processes write.
+        folder: the folder in which it and its processes write.
         url: the database.
-        settings: what else `connect` is given.
+        settings: further arguments of `connect`.
 
     Raises:
         ConfigurationError: it cannot be started, or its version of duerow cannot take part.
@@ -114,7 +114,7 @@ class There:
         text = Path(other_version.__file__).read_text()
         try:
             with self.log.open("ab") as log:
-                # -I: what is on the path of this interpreter is not on that of the other one.
+                # -I: the other interpreter must not use this interpreter's path.
                 self._host = subprocess.Popen(  # noqa: S603 - the interpreter is the user's own
                     [python, "-I", "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
                 )
@@ -144,10 +144,10 @@ class There:
         return OtherProcess(self, self.ask("start", role="migrator", **terms, **self._told(setting)))
 
     def ask(self, what: str, **more: Any) -> Any:
-        """Return the answer of the other interpreter.
+        """Return the other interpreter's answer.
 
         Raises:
-            ConfigurationError: it has ended.
+            ConfigurationError: the interpreter has ended.
         """
         asking, answering = self._host.stdin, self._host.stdout
         assert asking is not None
@@ -165,12 +165,12 @@ class There:
         """See Side."""
         for end in (self._host.stdin, self._host.stdout):
             if end is not None:
-                with suppress(BrokenPipeError):  # it has ended, and did not read what it was asked
+                with suppress(BrokenPipeError):  # it has ended without reading its requests
                     end.close()
         self._host.wait()
 
     def check_options(self, setting: Setting) -> None:
-        """Raise ConfigurationError if its processes cannot do what this setting says."""
+        """Raise ConfigurationError if its processes do not support these settings."""
         unknown = {*Setting.__dataclass_fields__} - self._fields - {*OURS}
         missing = ", ".join(sorted(name for name in unknown if getattr(setting, name)))
         if missing:
@@ -190,7 +190,7 @@ class There:
 
 @dataclass
 class OtherProcess:
-    """A process of another interpreter, with what is used of a process of `multiprocessing`."""
+    """A process of another interpreter, with the parts of a `multiprocessing` process that are used."""
 
     _side: There
     pid: int
@@ -198,29 +198,29 @@ class OtherProcess:
 
     @property
     def exitcode(self) -> int | None:
-        """How it ended; None: it has not."""
+        """How it ended; None if it has not ended."""
         if self._code is None:
             self._code = self._side.ask("poll", pid=self.pid)
         return self._code
 
     def kill(self) -> None:
-        """End it, and wait for its end."""
+        """Kill it and wait until it has ended."""
         self._code = self._side.ask("kill", pid=self.pid)
 
     def join(self) -> None:
-        """Wait for its end."""
+        """Wait until it has ended."""
         while self.exitcode is None:
             time.sleep(LOOK)
 
 
 @dataclass
 class ReadyFile:
-    """Where a process of another interpreter says that it has begun: it makes a file."""
+    """A file that a process of another interpreter creates to report that it has begun."""
 
     _path: Path
 
     def poll(self) -> bool:
-        """Return whether it has."""
+        """Return whether the process has begun."""
         return self._path.exists()
 
     def close(self) -> None:
@@ -229,10 +229,10 @@ class ReadyFile:
 
 
 def check_able(about: Mapping[str, Any], python: str) -> None:
-    """Raise ConfigurationError unless the processes of a version can take part, and keep the ledger that is kept here.
+    """Raise ConfigurationError unless the processes of a version can take part and keep the same ledger.
 
     Args:
-        about: what `other_version.described` says of it.
+        about: its description by `other_version.described`.
         python: its interpreter.
     """
     version = f"duerow {about['duerow']}" if "duerow" in about else "the interpreter"
@@ -245,7 +245,7 @@ def check_able(about: Mapping[str, Any], python: str) -> None:
 
 
 def ordered(here: Side, beside: Side) -> tuple[Side, Side]:
-    """Return the one that knows fewer migrations, and the other one.
+    """Return the side that knows fewer migrations, then the other one.
 
     Raises:
         ConfigurationError: they cannot work side by side.

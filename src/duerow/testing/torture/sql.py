@@ -1,4 +1,4 @@
-"""The access of a run to a database that speaks SQL."""
+"""A run's access to an SQL database."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from duerow.store import Settings, find_backend
 from duerow.testing.torture.access import APPLICATION, SIGNS, is_of_another
 
 SYNCHRONOUS: Final = "NORMAL"
-"""How often SQLite waits for the disk: processes are killed, the power is not cut."""
+"""How SQLite waits for the disk: processes are killed, but the power is not cut."""
 
 CONNECTING: Final = 5
-"""Seconds after which a server that does not answer counts as one that refuses a connection."""
+"""Seconds after which an unanswered connection attempt counts as refused."""
 
 MESSAGE: Final = ("id", "queue", "status", "payload", "headers", "group", "leased_by", "token")
 TURN: Final = ("id", "token", "queue", "outcome", "attempts", "worker", "finished_at")
@@ -76,12 +76,12 @@ class SqlAccess:
 
     @cached_property
     def callers(self) -> Engine:
-        """The engine of transactions that are passed to `within=`."""
+        """The engine for transactions that are passed to `within=`."""
         return self._engine("SERIALIZABLE" if self._serializable else None)
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine of the ledger and the verdict, which lose no conflict, whatever the server's default is."""
+        """The engine for the ledger and the verdict, at a level without conflicts, whatever the server's default is."""
         return self._engine(None if self.is_file else "READ COMMITTED")
 
     @property
@@ -169,7 +169,7 @@ class SqlAccess:
         """See Access."""
         looking = inspect(self.engine)
         system = ("pg_", "information_schema")
-        several = self.engine.dialect.name == "postgresql"  # elsewhere a schema is another database
+        several = self.engine.dialect.name == "postgresql"  # in other databases, a schema is a separate database
         schemas = [one for one in looking.get_schema_names() if not one.startswith(system)] if several else [None]
         for schema in schemas:
             names = set(looking.get_table_names(schema))
@@ -196,7 +196,7 @@ class SqlAccess:
         arguments, options = dialect.create_connect_args(self.engine.url)
         try:
             return dialect.connect(*arguments, **{**options, "connect_timeout": CONNECTING})
-        except dialect.loaded_dbapi.Error:  # psycopg does not say which of its errors it is
+        except dialect.loaded_dbapi.Error:  # psycopg does not say which of its errors this is
             return None
 
     def close_connection(self, connection: Any) -> None:
@@ -220,7 +220,7 @@ class SqlAccess:
             engine.dispose()
 
     def _engine(self, level: str | None) -> Engine:
-        """Return an engine of the application's own, whose connections have a level of isolation from the beginning."""
+        """Return an engine for the application, whose connections have an isolation level from the start."""
         located = self._url_read
         driving: Any = find_backend(self._url).driving  # type: ignore[attr-defined]
         arguments: dict[str, Any] = {"timeout": 60} if self.is_file else {}

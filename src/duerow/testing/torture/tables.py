@@ -1,4 +1,4 @@
-"""The tables of a run: made under a prefix of their own, read beside duerow when all is over, and dropped."""
+"""The tables of a run: created under a separate prefix, read without duerow when the run is over, and dropped."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from duerow.testing.torture.upgrade import knowing
 
 
 class OtherQueues(ConfigurationError):
-    """The database has queues that are no run's."""
+    """The database has queues that do not belong to a run."""
 
 
 def prefix_of(seed: int) -> str:
-    """Return what the names of the tables of a run begin with."""
+    """Return the prefix of the names of a run's tables."""
     return f"{PREFIX}{seed:x}_"
 
 
 def check_is_free(setting: Setting) -> None:
-    """Raise OtherQueues if the database has queues of somebody else."""
+    """Raise OtherQueues if the database has queues of other programs."""
     found = sorted(setting.access.prefixes())
     if found:
         raise OtherQueues(
-            f"this database has queues already, in tables that begin with {', '.join(found)}; a run slows it down, and "
-            "may restart it: take another database, or say that it may be shared"
+            f"this database already has queues, in tables that begin with {', '.join(found)}; a run slows it down and "
+            "may restart it: use another database, or say that it may be shared"
         )
 
 
 def create(setting: Setting, first: int | None = None) -> None:
-    """Make the tables of a run anew, by so many migrations; None: by all."""
+    """Create the tables of a run afresh, with this many migrations; None: with all."""
     setting.access.drop()
     with knowing(setting.url, first):
         duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
@@ -45,10 +45,10 @@ def create(setting: Setting, first: int | None = None) -> None:
 
 
 def create_by(side: Side, setting: Setting, told: Path) -> None:
-    """Make the tables of a run anew, as another version makes them.
+    """Create the tables of a run afresh, as another version creates them.
 
     Raises:
-        ConfigurationError: it failed.
+        ConfigurationError: that version failed to create them.
     """
     setting.access.drop()
     process = side.start_migrator(setting, None, 0.0, told)
@@ -62,26 +62,26 @@ class Reader:
     """Reads the tables of a run.
 
     Args:
-        setting: where they are.
+        setting: the settings for the database.
     """
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
 
     def begun(self) -> Mapping[int, int]:
-        """Return how many turns each process began: if hardly any was, little is shown."""
+        """Return how many turns each process began: a run with few turns proves little."""
         return self._setting.access.begun()
 
     def made(self) -> list[tuple[int, str]]:
-        """Return the number and the name of each migration that is noted."""
+        """Return the number and name of each recorded migration."""
         return [(number, _word(name)) for number, name in self._setting.access.made()]
 
     def left(self) -> int:
-        """Return how many messages are still to be handled."""
+        """Return how many messages have yet to be handled."""
         return self._setting.access.waiting(WORKED)
 
     def last_tick(self) -> datetime | None:
-        """Return the last tick of the schedule that became a message; None: there was none."""
+        """Return the last tick of the schedule that became a message; None if there was none."""
         with self._setting.open() as database:
             return database.schedules()[0].last_at
 

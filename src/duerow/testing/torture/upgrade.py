@@ -1,8 +1,8 @@
-"""The upgrade of the tables in the middle of a run: several processes migrate at once, and some are killed meanwhile.
+"""The upgrade of the tables in the middle of a run: several processes migrate at once, and some are killed.
 
-Before it, the tables are those of an earlier version. Some processes work with them: those of that version in another
-interpreter, or else processes here that are told to know only the migrations of that version. All others are told
-that the tables are outdated, and try again until they are not.
+Before the upgrade, the tables are those of an earlier version. Some processes work with them: processes of that version
+in another interpreter, or processes here that know only the migrations of that version. All others get the error that
+the tables are outdated, and try again until they are not.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ AT_ONCE: Final = 3
 """How many processes migrate at the same time."""
 
 MORTAL: Final = 4
-"""How many of the first ones are killed at some statement, if they come that far."""
+"""How many of the first migrators are killed at some statement, if they get that far."""
 
 BEFORE: Final = 4
-"""Statements of a migrator before its first migration: what was made, and the lock."""
+"""A migrator's statements before its first migration: they read what was applied, and lock."""
 
 EACH: Final = 5
-"""Statements of a migration, at least; so a migrator that is not to live dies before its commit."""
+"""The least statements of a migration, so that a doomed migrator dies before its commit."""
 
 SLOWEST: Final = 0.05
-"""Seconds that a migrator waits before each statement at most, so that others work in the middle of it."""
+"""The most seconds that a migrator waits before each statement, so that others work in the middle of a migration."""
 
 
 class Upgrade:
-    """Migrates the tables, when it is told to begin.
+    """Migrates the tables after `begin` is called.
 
     Args:
-        first: the number of migrations that the tables begin with.
-        names: all migrations that are to be made.
-        start: starts a migrator, which dies before the statement of a given number, waits so many seconds before each
-            one, and writes the names of what it made to a file.
-        folder: where these files are, and the log of all processes.
-        chance: picks when migrators die.
+        first: the number of migrations with which the tables begin.
+        names: the names of all migrations.
+        start: starts a migrator, which dies before the statement with a given number, waits for given seconds before
+            each statement, and writes the names of the migrations that it applied to a file.
+        folder: the folder with these files and the log of all processes.
+        chance: decides when migrators die.
 
     Attributes:
-        is_over: whether the tables are those of the new version, and no migrator is left.
+        is_over: whether the tables have the new version and no migrator is left.
         happened: how many migrators there were, and how many were killed.
     """
 
@@ -82,13 +82,13 @@ class Upgrade:
         return self._is_made and not self._alive
 
     def begin(self) -> None:
-        """Let the first migrators start, unless that was done."""
+        """Start the first migrators, unless that has been done."""
         if not self._has_begun:
             self._has_begun = True
             self._fill_up()
 
     def pass_over(self) -> bool:
-        """See which migrators have ended, and start others while the tables are not new; return whether it is over."""
+        """Replace migrators that have ended until the tables are upgraded; return whether the upgrade is over."""
         for one in [one for one in self._alive if one.exitcode is not None]:
             self._alive.remove(one)
             if one.exitcode == 0:
@@ -97,13 +97,13 @@ class Upgrade:
                 self.happened["migrators killed"] += 1
             else:
                 self.failed += 1
-                self._is_made = True  # no more are tried
+                self._is_made = True  # no further migrators are started
         if self._has_begun and not self._is_made:
             self._fill_up()
         return self.is_over
 
     def finish(self, patience: float) -> None:
-        """Go on until it is over."""
+        """Continue until the upgrade is over."""
         self.begin()
         deadline = time.monotonic() + patience
         while not self.pass_over() and time.monotonic() < deadline:
@@ -117,17 +117,17 @@ class Upgrade:
         self._alive.clear()
 
     def broken_promises(self, made: Sequence[tuple[int, str]]) -> Iterator[str]:
-        """Yield what is wrong with the tables at the end.
+        """Yield everything that is wrong with the tables at the end.
 
         Args:
-            made: the number and the name of each migration that is noted in the database.
+            made: the number and name of each migration that the database records.
         """
         if self.failed:
             yield f"{self.failed} migrators failed:\n{(self._folder / LOG).read_text()[-3_000:]}"
         if not self.is_over:
             yield "the upgrade did not end"
         if [*made] != [*enumerate(self.names, 1)]:
-            yield f"the migrations {', '.join(self.names)} are to be noted once each, and noted are {made}"
+            yield f"the migrations {', '.join(self.names)} should be recorded once each, but the database has {made}"
         told = Counter(name for file in self._files if file.exists() for name in file.read_text().splitlines())
         for name, times in told.items():
             if times > 1 or name in self.names[: self.first]:
@@ -145,7 +145,7 @@ class Upgrade:
 
 
 def check_number(first: int, names: Sequence[str]) -> None:
-    """Raise ConfigurationError unless there are tables of this earlier version."""
+    """Raise ConfigurationError unless this is the number of an earlier version of the tables."""
     if not 1 <= first < len(names):
         there = f"1 to {len(names) - 1}" if len(names) > 1 else "none"
         raise ConfigurationError(
@@ -155,18 +155,18 @@ def check_number(first: int, names: Sequence[str]) -> None:
 
 
 _ALL: Final[dict[str, Any]] = {}
-"""All migrations of this version, by the modules that have them."""
+"""All migrations of this version, by module."""
 
 
 def know(url: str, first: int | None) -> None:
-    """Let this process know only so many migrations; None: all."""
+    """Let this process know only the first migrations, as many as `first`; None: all."""
     module = other_version.migrations(url)
     module.MIGRATIONS = _ALL.setdefault(module.__name__, module.MIGRATIONS)[:first]
 
 
 @contextmanager
 def knowing(url: str, first: int | None) -> Iterator[None]:
-    """Let this process know only so many migrations, for the length of a block."""
+    """Let this process know only the first migrations during a block."""
     know(url, first)
     try:
         yield

@@ -1,8 +1,8 @@
-"""Whether everything that was pushed ended once, nothing is stuck, and groups kept their order.
+"""The verdict: whether everything that was pushed ended once, nothing is stuck, and groups kept their order.
 
-It rests on the ledger and on what the tables hold when all is over, read with plain SQL. What the order of groups
-allows is what docs/how-to/order-and-groups.md says: a message comes into its group when the transaction of its push, or
-of the operator who brings it back, is committed; a claim that begins after that may not pass it over.
+It is based on the ledger and on the contents of the tables when the run is over, read with plain SQL. The order of
+groups is the one that docs/how-to/order-and-groups.md describes: a message enters its group when the transaction of its
+push, or of the operator who brings it back, commits; a claim that begins after that must not skip it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from duerow.testing.torture.evidence import NEVER, BrokenPromise, Entry, Row, Sp
 from duerow.testing.torture.ledger import EVIDENCE, POPPED, WITHIN, Line
 
 ENDS = frozenset(("done", "moved", "dropped"))
-"""Outcomes of turns in the history after which a message is no longer there."""
+"""Outcomes of turns in the history after which a message no longer exists."""
 
 
 class Verdict:
-    """What became of a run.
+    """The verdict on a run.
 
     Args:
-        lines: the ledger, in its order.
+        lines: the ledger, in order.
         rows: all messages in the tables.
         turns: all turns in the history.
-        ticked: between which of its ticks the schedule was at work; None: there was none.
+        ticked: the first and last tick of the schedule; None if there was no schedule.
 
     Attributes:
-        allowed: how often a message began after a later one of its group where the promise allows it, by why.
+        allowed: how often a message began after a later one of its group although that is allowed, by reason.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def turns_begun(self) -> int:
-        """How many turns were begun: what the verdict is about."""
+        """How many turns were begun, on which the verdict is based."""
         return sum(line.what == "begun" for line in self.lines)
 
     def broken_promises(self) -> list[BrokenPromise]:
@@ -60,10 +60,10 @@ class Verdict:
             *self.not_ticked_once(),
         ]
 
-    # Nothing lost, nothing doubled, nothing stuck.
+    # Nothing lost, nothing duplicated, nothing stuck.
 
     def lost_or_doubled(self) -> Iterator[BrokenPromise]:
-        """Each message that was pushed or begun ended exactly once; also as the history tells it."""
+        """Each message that was pushed or begun ended exactly once, according to the history as well."""
         ends: dict[int, list[str]] = defaultdict(list)
         for line in self.lines:
             if line.what in EVIDENCE and line.message is not None:
@@ -91,7 +91,7 @@ class Verdict:
                 yield BrokenPromise(f"message {id} of {queue} ended {len(found)} times: {found}", (id,))
 
     def half_pushed(self) -> Iterator[BrokenPromise]:
-        """A message that was pushed within a transaction is there if and only if the line of that transaction is."""
+        """A message that was pushed within a transaction exists if and only if that transaction's line does."""
         pushed = {(line.act, line.message) for line in self.lines if line.what == "pushed"}
         seen = {(line.act, line.message): None for line in self.lines if line.what in ("begun", "taken", "effect")}
         seen |= {
@@ -102,11 +102,11 @@ class Verdict:
         for act, id in seen:
             if act is not None and id is not None and act.endswith(WITHIN) and (act, id) not in pushed:
                 yield BrokenPromise(
-                    f"message {id} is there, and the transaction {act} that pushed it is not", (id,), (act,)
+                    f"message {id} exists, but the transaction {act} that pushed it does not", (id,), (act,)
                 )
 
     def lent_twice(self) -> Iterator[BrokenPromise]:
-        """No turn was handed out twice; who pops a message has no turn."""
+        """No turn was handed out twice; a pop is not a turn."""
         begun = (line for line in self.lines if line.what == "begun" and line.note != POPPED)
         turns = Counter((line.message, line.token) for line in begun)
         for (id, token), times in turns.items():
@@ -114,13 +114,13 @@ class Verdict:
                 yield BrokenPromise(f"the turn {token} of message {id} was begun {times} times", (id,))
 
     def stuck(self) -> Iterator[BrokenPromise]:
-        """Nothing waits for ever, and nobody holds anything."""
+        """Nothing waits forever, and nobody holds anything."""
         for row in self.rows:
             if (row.queue in WORKED and row.status in ("new", "error")) or row.leased_by is not None:
                 yield BrokenPromise(f"message {row.id} is stuck in {row.queue}: {row.why or row.leased_by}", (row.id,))
 
     def not_ticked_once(self) -> Iterator[BrokenPromise]:
-        """Each tick of the schedule became one message, from its first one to its last one."""
+        """Each tick of the schedule, from the first to the last, became one message."""
         if self.ticked is None:
             return
         messages: dict[datetime, list[int]] = defaultdict(list)
@@ -137,12 +137,12 @@ class Verdict:
             if len(ids) != 1:
                 yield BrokenPromise(f"the tick of {tick} was pushed {len(ids)} times", ids)
             elif tick not in due:
-                yield BrokenPromise(f"message {ids[0]} is of {tick}, which is no tick of the schedule", ids)
+                yield BrokenPromise(f"message {ids[0]} is for {tick}, which is not a tick of the schedule", ids)
 
     # Groups and leases.
 
     def together(self) -> Iterator[BrokenPromise]:
-        """While a turn of a group was held, no other one of that group was."""
+        """While a turn of a group was held, no other turn of that group was held."""
         for begins in self.begins.values():
             places = [line.seq for line in begins]
             for line in begins:
@@ -167,7 +167,7 @@ class Verdict:
                 )
 
     def out_of_order(self) -> Iterator[BrokenPromise]:
-        """No message of a group began while one with a lower id was there that its claim must have seen."""
+        """No message of a group began before one with a lower id that its claim must have seen."""
         for begins in self.begins.values():
             places = [line.seq for line in begins]
             for line in begins:
@@ -188,19 +188,19 @@ class Verdict:
                             self.allowed[self._why(entry)] += 1
 
     def _why(self, entry: Entry) -> str:
-        """Return why a message could begin after a later one."""
+        """Return why a message was allowed to begin after a later one."""
         came = "was brought back" if entry.act in self.revivals else "was pushed"
         return f"it {came} by a transaction that " + ("nobody saw end" if entry.over == NEVER else "ended too late")
 
     def _entry(self, message: int, before: int) -> Entry:
-        """Return how a message came into its group for the last time before a place in the ledger."""
+        """Return the last way in which a message entered its group before a place in the ledger."""
         entries = self.entries.get(message, [])
         place = bisect_left([entry.began for entry in entries], before)
         return entries[place - 1] if place else Entry(None, before, NEVER, NEVER)
 
     @cached_property
     def known(self) -> dict[int, str]:
-        """All messages that were pushed for certain, or seen, and their queues."""
+        """All messages that were certainly pushed, or were seen, and their queues."""
         what = ("pushed", "begun", "taken", "revived", *EVIDENCE)
         found = {line.message: line.queue for line in self.lines if line.what in what}
         there = {row.id: row.queue for row in self.rows if row.queue in WORKED}
@@ -208,7 +208,7 @@ class Verdict:
 
     @cached_property
     def begins(self) -> dict[tuple[str | None, str], list[Line]]:
-        """The lines of turns of each group that began while they were held, in their order."""
+        """The lines of each group's turns that were held when they began, in order."""
         found: dict[tuple[str | None, str], list[Line]] = defaultdict(list)
         for line in self.lines:
             if line.what == "begun" and line.group is not None and line.held is not False:
@@ -217,13 +217,13 @@ class Verdict:
 
     @cached_property
     def finished(self) -> dict[tuple[int | None, int | None], int]:
-        """Where turns that were held to the end were finished."""
+        """The places in the ledger where turns that were held to the end finished."""
         lines = (line for line in reversed(self.lines) if line.what == "finished" and line.held)
         return {(line.message, line.token): line.seq for line in lines}
 
     @cached_property
     def overs(self) -> dict[str | None, Line]:
-        """Where acts were over."""
+        """The places in the ledger where acts were over."""
         return {line.act: line for line in self.lines if line.what == "over"}
 
     @cached_property
@@ -233,13 +233,13 @@ class Verdict:
 
     @cached_property
     def entries(self) -> dict[int, list[Entry]]:
-        """How each message came into its group, each time."""
+        """Every way in which each message entered its group."""
         began = {line.act: line.seq for line in self.lines if line.what in ("pushing", "reviving")}
         revived = {line.act for line in self.lines if line.what == "revived"}
         found: dict[int, list[Entry]] = defaultdict(list)
         for line in self.lines:
             pushed = line.what == "pushed" and line.note != "updated"
-            # A revival of which nobody saw the end may have happened.
+            # A revival whose end nobody saw may have happened.
             came = pushed or (line.what == "reviving" and (line.act in revived or line.act not in self.overs))
             if came and line.message is not None:
                 over = self.overs.get(line.act)
@@ -247,7 +247,7 @@ class Verdict:
                 found[line.message].append(Entry(line.act, began[line.act], *end))
         return {id: sorted(entries, key=lambda one: one.began) for id, entries in found.items()}
 
-    # What to tell.
+    # Reports.
 
     def __str__(self) -> str:
         lines = Counter(line.what for line in self.lines)
@@ -256,7 +256,7 @@ class Verdict:
         return (
             f"{len(self.known)} messages, {self.turns_begun} turns begun, {groups} of them in groups; "
             f"ledger {dict(lines)}; history {dict(turns)}; dead at the end {self._dead()}; "
-            f"began after a later one of the group, as is allowed: {dict(self.allowed)}; "
+            f"began after a later one of the group, as allowed: {dict(self.allowed)}; "
             f"{sum(row.queue == TICKS for row in self.rows)} ticks of a schedule"
         )
 
@@ -264,7 +264,7 @@ class Verdict:
         return sum(row.queue == BILLS_DEAD or row.status == "dead" for row in self.rows)
 
     def story(self, broken: BrokenPromise) -> str:
-        """Return what the ledger, the history and the tables say of the messages of a broken."""
+        """Return what the ledger, the history and the tables say about the messages of a broken promise."""
         of_acts = (line for line in self.lines if line.act in broken.acts and line.message is None)
         of_messages = (line for line in self.lines if line.message in broken.messages)
         lines = sorted({*of_acts, *of_messages}, key=lambda line: line.seq)

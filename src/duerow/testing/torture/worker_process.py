@@ -1,4 +1,4 @@
-"""One process of a run: started, stopped, continued and killed."""
+"""A process of a run: started, stopped, continued and killed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from duerow.testing.torture.environment import OUT_OF_LUCK, Setting
 from duerow.testing.torture.upgrade import know
 
 MOST_WORK: Final = 0.35
-"""Seconds that a process computes at most before it is killed, once it is ready: the same on a busy machine."""
+"""The most processor seconds that a ready process uses before it is killed, even on a busy machine."""
 
 LONGEST: Final = 3.0
-"""Seconds that it lives at most, if it has nothing to compute."""
+"""The most seconds that it lives if it has nothing to compute."""
 
 AFTER_A_STOP: Final = 0.1
-"""Seconds that it computes at least after it was stopped: what it does then is what the stop was for."""
+"""The least processor seconds that it uses after a stop: what it does then is the purpose of the stop."""
 
 PAUSE: Final = 0.05
 
@@ -38,18 +38,18 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class WorkerProcess:
-    """A process, and when it is to be killed.
+    """A process, and when to kill it.
 
     Attributes:
-        process: it.
-        role: what it does: `producer`, `consumer` or `operator`.
-        kind: what kind of consumer it is.
-        ready: where it says that it has begun to.
+        process: the process.
+        role: its role: `producer`, `consumer` or `operator`.
+        kind: its kind of consumer.
+        ready: reports when it has begun to work.
         full: whether its disk is full.
-        work: how many seconds it is to compute from then on.
-        begun: what it had computed when it was ready, and when that was; None: it is not.
-        stopped: until when it is stopped; None: it is not.
-        side: where it works, if a run has more than one interpreter.
+        work: how many processor seconds it may use from then on.
+        begun: the processor seconds that it had used when it was ready, and when that was; None: it is not ready.
+        stopped: until when it is stopped; None: it is not stopped.
+        side: the side on which it works, if a run has more than one interpreter.
     """
 
     process: Any
@@ -64,12 +64,12 @@ class WorkerProcess:
 
     @property
     def name(self) -> str:
-        """What to call it: by its kind if it is a consumer."""
+        """Its name in reports: a consumer's includes its kind."""
         return self.kind if self.role == "consumer" else self.role
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has ended by itself."""
+        """Whether it has ended unexpectedly."""
         return self.process.exitcode is not None
 
     @property
@@ -83,18 +83,18 @@ class WorkerProcess:
         try:
             computed = _computed(self.process.pid)
         except OSError:
-            return True  # it ended by itself, which is told when it is to be killed
+            return True  # it ended unexpectedly, which is reported when it would be killed
         if self.begun is None and self.ready.poll():
             self.begun = (computed, now)
         return self.begun is not None and (computed - self.begun[0] >= self.work or now - self.begun[1] >= LONGEST)
 
     def stop(self, seconds: float) -> None:
-        """Let it stand still for some time, as on a machine that swaps or is suspended."""
+        """Suspend it for some time, as on a machine that swaps or is suspended."""
         os.kill(self.process.pid, signal.SIGSTOP)
         self.stopped = time.monotonic() + seconds
 
     def go_on(self) -> None:
-        """Let it go on, for a moment at least."""
+        """Let it continue, at least for a moment."""
         os.kill(self.process.pid, signal.SIGCONT)
         self.stopped = None
         self.work += AFTER_A_STOP
@@ -102,7 +102,7 @@ class WorkerProcess:
             self.begun = (self.begun[0], time.monotonic())
 
     def kill(self) -> bool:
-        """End it; return whether it was still alive."""
+        """Kill it; return whether it was still alive."""
         self.process.kill()
         self.process.join()
         self.ready.close()
@@ -110,20 +110,20 @@ class WorkerProcess:
 
 
 def _computed(pid: int) -> float:
-    """Return how many seconds of a processor a process has used."""
+    """Return how many processor seconds a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def be(log: Path, ready: Any, target: Callable[..., None], setting: Setting, *arguments: Any) -> None:
-    """Work until killed; begin again when the database cannot be reached, as under a supervisor."""
+    """Work until killed; start again when the database cannot be reached, as under a supervisor."""
     _begin(log)
     luck: tuple[type[Exception], ...] = OUT_OF_LUCK
     if setting.outdated:
         luck += (SchemaOutdated,)
     if setting.known is not None:
         know(setting.url, setting.known)
-        luck += (SchemaNewer, StoreRefused)  # it uses tables that its version has not, which SQLite just refuses
+        luck += (SchemaNewer, StoreRefused)  # it uses tables that its version does not know, which SQLite just refuses
     if setting.full:
         be_full()
     if setting.clocks:
@@ -133,14 +133,14 @@ def be(log: Path, ready: Any, target: Callable[..., None], setting: Setting, *ar
             target(setting, *arguments, lambda: ready.send(None))
         except luck as error:
             if isinstance(error, SchemaNewer):
-                know(setting.url, None)  # it was started too late, and is replaced by one of this version
+                know(setting.url, None)  # it was started too late; continue with this version
             if isinstance(error, SchemaOutdated):
-                ready.send(None)  # what it does is to wait for the tables
+                ready.send(None)  # its work is to wait for the tables
             time.sleep(PAUSE)
 
 
 def be_migrator(log: Path, setting: Setting, dies_before: int | None, pause: float, told: Path) -> None:
-    """Migrate the tables: see `other_version.migrate`."""
+    """Migrate the tables; see `other_version.migrate`."""
     _begin(log)
     other_version.migrate(setting.url, setting.all_settings, dies_before, pause, told)
 
@@ -153,7 +153,7 @@ def _begin(log: Path) -> None:
 
 
 def _end_with_the_run() -> None:
-    """End this process when the run that started it is gone, however that ended."""
+    """End this process when the run that started it has ended, in whatever way."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""The HTTP API as an application of its own, with its description."""
+"""The HTTP API as a separate application, with its description."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from duerow.web.refusals import Refusal
 
 VERSION: Final = "1"
 DESCRIPTION: Final = """\
-Queues of a database for programs in any language. A consumer reserves messages, works on them, and settles each with
-its receipt: `commit` when it is done, `rollback` when it failed, `release` when it was not begun. A message whose lease
-ends before it is settled is handed out again, and the old receipt is refused.
+The queues of a database, for programs in any language. A consumer reserves messages, handles them, and settles each one
+with its receipt: `commit` if it is done, `rollback` if it failed, `release` if it was not started. If the lease of a
+message ends before the message is settled, it is handed out again, and the old receipt is refused.
 """
 
 
@@ -27,7 +27,7 @@ def api() -> FastAPI:
         title="duerow",
         version=VERSION,
         description=DESCRIPTION,
-        dependencies=[Security(HTTPBearer(auto_error=False, description="A token of an account."))],
+        dependencies=[Security(HTTPBearer(auto_error=False, description="The token of an account."))],
         docs_url=None,  # they load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,

@@ -42,7 +42,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
 
 
 class _Request(FastAPIRequest):
-    """Reads JSON as payloads do: no NaN, and nothing that is no text."""
+    """Reads JSON as strictly as payloads are read: without NaN, and only as valid text."""
 
     async def json(self) -> Any:
         """Return the body."""
@@ -53,17 +53,17 @@ class _Request(FastAPIRequest):
 
 
 class Operation(APIRoute):
-    """An operation that reads its body and parameters strictly: a mistyped name must not be ignored."""
+    """An operation that reads its body and parameters strictly, so that a mistyped name is not ignored."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles a request."""
+        """Return the function that handles a request."""
         handler = super().get_route_handler()
         known = {one.alias for one in self.dependant.query_params}
 
         async def handling(request: Request) -> Response:
             if strange := sorted(request.query_params.keys() - known):
-                takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-                raise Refusal(422, "invalid-request", f"there is no parameter {shown(strange[0])}: {takes}")
+                takes = f"this operation takes {', '.join(sorted(known)) or 'none'}"
+                raise Refusal(422, "invalid-request", f"there is no parameter {shown(strange[0])}; {takes}")
             return await handler(_Request(request.scope, request.receive))
 
         return handling
@@ -92,8 +92,8 @@ OnceKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=200,
-        description="New for each request: if its answer is lost, send it again with the same key, and it is answered "
-        "as the first time. Remembered for ten minutes by this process of the server.",
+        description="A new key for each request. If the answer is lost, send the request again with the same key to "
+        "get the first answer again. This process of the server remembers it for ten minutes.",
     ),
 ]
 OfQueue = Annotated[str, Path(pattern=QUEUE, max_length=100, description="The queue's name.")]
@@ -110,7 +110,7 @@ def streamed(request: Request) -> bool:
 
 
 def lines(values: AsyncIterator[Any]) -> Response:
-    """Yield values as they arrive, each as a line of JSON; an error becomes the last line."""
+    """Return values as they arrive, each as a line of JSON; an error becomes the last line."""
 
     async def encoded() -> AsyncIterator[bytes]:
         try:
@@ -127,8 +127,8 @@ async def allowed(web: Web, viewer: Viewer, right: Right, name: str, *, create: 
     check(web, viewer, right, name)
     if name in web.options.queues:
         raise NotSupported(
-            f"queue {name!r} holds rows of the application's own table: over HTTP it has stats, and reschedule and "
-            "requeue by id"
+            f"queue {name!r} holds rows of the application's own table: over HTTP it supports stats, and reschedule "
+            "and requeue by id"
         )
     return await web.queue(name, create=create)
 
@@ -143,7 +143,7 @@ def check(web: Web, viewer: Viewer, right: Right, name: str | None) -> None:
     """Raise Refusal unless the viewer has a right to a queue; None: to all queues."""
     may = viewer.may(right, name)
     if right == "consume" and not may and not web.redacts:
-        may = viewer.may("operate", name)  # it sees payloads anyway, and may change them
+        may = viewer.may("operate", name)  # operators see and change payloads anyway
     if not may:
         place = "all queues" if name is None else f"queue {name!r}"
         raise Refusal(403, "forbidden", f"{viewer.name or 'this account'} may not {right} {place}")
@@ -176,14 +176,14 @@ def _paths(condition: Condition) -> list[tuple[str, ...]]:
         return _paths(condition.term)
     if isinstance(condition, Every | Some):
         return [path for term in condition.terms for path in _paths(term)]
-    return [("payload",)]  # what is not known is taken for what may not be asked
+    return [("payload",)]  # an unknown condition is treated like one that is not allowed
 
 
 # Messages.
 
 
 def message_json(web: Web, message: Message, *, whole: bool = False) -> dict[str, Any]:
-    """Return a message as JSON; `whole`: as a consumer gets it, otherwise as people may see it."""
+    """Return a message as JSON: with `whole` as a consumer gets it, otherwise as people may see it."""
     seen = message if whole else web.shown(message)
     fields = msgspec.structs.asdict(seen)
     del fields["token"]
@@ -211,21 +211,21 @@ def payload_of(given: Any, default: Any = None) -> Any:
         if given.kind in (None, JSON):
             return given.payload if "payload" in given.model_fields_set else default
         if given.kind == BYTES or given.kind.endswith(SEALED):
-            raise InvalidMessage(f"a payload of kind {shown(given.kind)} is not given as JSON")
+            raise InvalidMessage(f"a payload of kind {shown(given.kind)} cannot be given as JSON")
         return Encoded(given.kind, codec.encode(given.payload).text)
     if "payload" in given.model_fields_set or given.kind not in (None, BYTES):
-        raise InvalidMessage("give payload or payload_base64, one of them")
+        raise InvalidMessage("give either payload or payload_base64")
     try:
         return base64.b64decode(given.payload_base64, validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidMessage(f"payload_base64 is not base64: {error}") from error
 
 
-# Places in lists, behind which the next page begins.
+# Places in lists, after which the next page begins.
 
 
 class _Mark:
-    """Where a page ended: an id, and the value by which the list is ordered."""
+    """Where a page ended: an id, and the value that orders the list."""
 
     def __init__(self, id: int, field: str, value: Any) -> None:
         self.id = id
@@ -275,9 +275,9 @@ def event_of(text: str | None) -> Event[Any] | None:
 
 
 def _wrong_mark() -> Refusal:
-    return Refusal(422, "invalid-page", "after= takes the `next` of the page before, in the same order")
+    return Refusal(422, "invalid-page", "after= takes the `next` of the previous page, in the same order")
 
 
 def said(model: Any, *names: str) -> Mapping[str, Any]:
-    """Return the members that a request gave, including null, which differs from a missing member."""
+    """Return the members that a request contains, including null, which differs from a missing member."""
     return {name: getattr(model, name) for name in names if name in model.model_fields_set}

@@ -53,7 +53,7 @@ async def schedule(web: InWeb, viewer: ByViewer, name: Named, ticks: Ticks = 5) 
 
 @routes.put("/schedules/{name:path}", response_model=models.ScheduleOut)
 async def set_schedule(web: InWeb, viewer: ByViewer, name: Named, body: models.ScheduleIn) -> Response:
-    """Add a schedule, or declare the one of this name anew."""
+    """Add a schedule, or replace the one with this name."""
     check(web, viewer, "operate", body.queue)
     for one in await web.database.schedules():
         if one.name == name:
@@ -110,7 +110,7 @@ def _schedule(web: Web, one: Schedule, ticks: int) -> dict[str, Any]:
 
 @routes.get("/pipelines", response_model=models.PipelinesOut)
 async def pipelines(web: InWeb, viewer: ByViewer) -> Response:
-    """Return the pipelines as graphs: stations, their kinds and ways."""
+    """Return the pipelines as graphs of stations, with their kinds and targets."""
     found = await web.database.pipelines()
     return answer({"pipelines": [one for one in found if all(viewer.may("view", name) for name in one.queues)]})
 
@@ -126,7 +126,7 @@ async def consumers(web: InWeb, viewer: ByViewer) -> Response:
 async def audit(
     request: Request, web: InWeb, viewer: ByViewer, where: Where = None, limit: Limit = 100, after: After = None
 ) -> Response:
-    """Return who changed what, the latest first; with `Accept: application/x-ndjson` all of it, a line each."""
+    """Return who changed what, latest first; with `Accept: application/x-ndjson`, all entries, one per line."""
     check(web, viewer, "view", AUDIT)
     condition = None if where is None else as_condition(where, "turn")
     mark = event_of(after)

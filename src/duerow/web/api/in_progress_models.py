@@ -1,4 +1,4 @@
-"""What the HTTP API tells of a message in progress."""
+"""The responses of the HTTP API about a message in progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 
 class ProgressOut(BaseModel):
-    """How far the handler of a message is, as it said last."""
+    """The last progress that the handler of a message reported."""
 
     fraction: Annotated[float | None, Field(description="How much is done, from 0 to 1.")]
     text: str | None
@@ -26,10 +26,10 @@ class StackFrameOut(BaseModel):
 
 
 class StackOut(BaseModel):
-    """Where a running handler was in its code when its worker looked; without values and source text."""
+    """Where a running handler was in its code when its worker looked, without values and source text."""
 
-    frames: Annotated[list[StackFrameOut], Field(description="The outermost call first; up to 200, the innermost.")]
+    frames: Annotated[list[StackFrameOut], Field(description="Outermost call first; at most the 200 innermost.")]
     attempt: int
     worker: str
     at: datetime
-    note: Annotated[str | None, Field(description="Why there are no frames; null: there are some.")]
+    note: Annotated[str | None, Field(description="Why there are no frames; null if there are some.")]

@@ -1,4 +1,4 @@
-"""Long polling: one listener of the process hears of pushes for all waiting requests."""
+"""Long polling: one listener of the process learns of pushes for all waiting requests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Waiting:
             self._listener.wake()  # to listen for this queue as well
 
     async def _listen(self) -> None:
-        """Listen for as long as a request waits; ring whenever a message may have become due."""
+        """Listen while requests wait; wake them whenever a message may have become due."""
         heard_of: frozenset[str] = frozenset()
         in_vain = 0
         try:
@@ -67,7 +67,7 @@ class Waiting:
                     self._listener, heard_of = await self._database.connections.listen(sorted(wanted)), wanted
                 due_in = await self._next_due(sorted(wanted))
                 if due_in <= 0:
-                    # Nobody takes what is due: its queue is paused, or a consumer was faster. Do not ask all the time.
+                    # No request takes what is due: its queue is paused, or a consumer was faster. Do not keep asking.
                     due_in = min(self._look.total_seconds(), SHORTEST_LOOK * 2**in_vain)
                     in_vain = min(in_vain + 1, 10)
                 else:
@@ -75,7 +75,7 @@ class Waiting:
                 await self._listener.wait(due_in)
                 self._ring()
         except StoreUnavailable:
-            self._ring()  # the requests meet the same, and say so
+            self._ring()  # the requests get the same error, and report it
         finally:
             await asyncio.shield(self._stop())
 

@@ -1,4 +1,4 @@
-"""Operations on messages: push, find, count, look at, and change."""
+"""Operations on messages: push, find, count, show and change them."""
 
 from __future__ import annotations
 
@@ -45,16 +45,21 @@ from duerow.where import as_condition, as_path
 routes = router("messages")
 
 OfMessage = Annotated[int, Path(ge=-(1 << 63), lt=1 << 63, description="The message's id.")]
-Order = Annotated[str, Query(pattern=f"^-?({'|'.join(FIELDS)})$", description="A field; with a - in front descending.")]
+Order = Annotated[
+    str,
+    Query(
+        pattern=f"^-?({'|'.join(FIELDS)})$", description="The field to sort by; a leading - sorts in descending order."
+    ),
+]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-After = Annotated[str | None, Query(max_length=2_000, description="The `next` of the page before.")]
-Where = Annotated[str | None, Query(max_length=10_000, description="A condition: payload.companyId = 3345.")]
+After = Annotated[str | None, Query(max_length=2_000, description="The `next` of the previous page.")]
+Where = Annotated[str | None, Query(max_length=10_000, description="A condition, such as: payload.companyId = 3345.")]
 WithStatus = Annotated[models.MessageStatus | None, Query(alias="status")]
 
 
 @routes.post("/queues/{queue:path}/messages", response_model=models.PushResult, status_code=201)
 async def push(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.PushIn, once: OnceKey = None) -> Response:
-    """Push messages, all or none; one whose key a live message has is pushed once, however often it is sent."""
+    """Push messages, all or none. By default, a message whose key a live message already has is ignored."""
     target = await allowed(web, viewer, "push", queue, create=body.create)
     if viewer.means != "token":
         await web.record(viewer, "push", queue, count=len(body.messages), keys=[one.key for one in body.messages][:20])
@@ -63,7 +68,7 @@ async def push(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.PushIn
 
 
 def draft(given: models.DraftIn, queue: str | None = None) -> Draft[Any]:
-    """Return a message that a request wants pushed."""
+    """Return a message that a request asks to push."""
     return Draft(
         payload_of(given),
         given.key,
@@ -89,7 +94,7 @@ async def find(
     limit: Limit = 100,
     after: After = None,
 ) -> Response:
-    """Return a page of messages; with `Accept: application/x-ndjson` all of them, a line each, whatever the limit."""
+    """Return a page of messages; with `Accept: application/x-ndjson`, all of them, one per line, without a limit."""
     target = await allowed(web, viewer, "view", queue)
     condition = None if where is None else as_condition(where)
     check_searchable(web, queue, condition)
@@ -152,7 +157,7 @@ async def why(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Re
 
 @routes.post("/queues/{queue:path}/edit", response_model=models.ChangedOut)
 async def edit(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.EditIn) -> Response:
-    """Give messages another payload or other headers."""
+    """Change the payload or headers of messages."""
     target = await _changeable(
         web, viewer, queue, "edit", body, fields=sorted(said(body, "payload", "patch", "headers"))
     )
@@ -162,7 +167,7 @@ async def edit(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.EditIn
 
 @routes.post("/queues/{queue:path}/reschedule", response_model=models.ChangedOut)
 async def reschedule(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.RescheduleIn) -> Response:
-    """Give messages another due time, or stop them with `"due": null`."""
+    """Change the due time of messages, or stop them with `"due": null`."""
     due: Any = moment(body.due, "due") if "due" in body.model_fields_set else UNSET
     if (rows := own(web, viewer, "operate", queue)) is not None:
         await _record(web, viewer, queue, "reschedule", body, due=body.due, delay_seconds=body.delay_seconds)
@@ -174,14 +179,14 @@ async def reschedule(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.
 
 @routes.post("/queues/{queue:path}/reprioritise", response_model=models.ChangedOut)
 async def reprioritise(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.ReprioritiseIn) -> Response:
-    """Give messages another priority."""
+    """Change the priority of messages."""
     target = await _changeable(web, viewer, queue, "reprioritise", body, priority=body.priority)
     return _changed(body, await target.reprioritise(**_chosen(body), priority=body.priority))
 
 
 @routes.post("/queues/{queue:path}/requeue", response_model=models.ChangedOut)
 async def requeue(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.ChoiceIn) -> Response:
-    """Let messages that are dead, failed or stopped begin anew."""
+    """Start dead, failed or stopped messages over: due now, with no attempts."""
     if (rows := own(web, viewer, "operate", queue)) is not None:
         await _record(web, viewer, queue, "requeue", body)
         return _changed(body, await rows.requeue(**_row(queue, body)))
@@ -198,7 +203,7 @@ async def remove(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Choi
 
 @routes.post("/queues/{queue:path}/cancel", response_model=models.ChangedOut)
 async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.CancelIn) -> Response:
-    """Remove live messages, also those that a consumer works on: its handler learns it within a second or two."""
+    """Cancel live messages, including those being handled: their handlers are notified within a second or two."""
     asked = models.ChoiceIn(**body.model_dump())
     target = await _changeable(web, viewer, queue, "cancel", asked)
     changed = await target.cancel(body.id, key=body.key, where=body.where, dry_run=body.dry_run)
@@ -207,14 +212,14 @@ async def cancel(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Canc
 
 @routes.get("/queues/{queue:path}/messages/{id}/progress", response_model=ProgressOut | None)
 async def progress(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
-    """Return how far the handler of a message is, as it said last; null: it said nothing."""
+    """Return the last progress that the handler of a message reported; null if it reported none."""
     target = await _queue_with(web, viewer, "view", queue, id)
     return answer(await target.progress(id))
 
 
 @routes.post("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut)
 async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
-    """Ask the worker that handles a message where its handler is in its code; wait up to five seconds."""
+    """Ask the worker that handles a message where its handler is in its code, and wait up to five seconds."""
     target = await _queue_with(web, viewer, "operate", queue, id)
     await web.record(viewer, "stack", queue, ids=[id])
     return answer(await target.stack(id))
@@ -222,7 +227,7 @@ async def stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> 
 
 @routes.get("/queues/{queue:path}/messages/{id}/stack", response_model=StackOut | None)
 async def last_stack(web: InWeb, viewer: ByViewer, queue: OfQueue, id: OfMessage) -> Response:
-    """Return the stack that was last asked for; null: there was none in the last hour."""
+    """Return the stack that was last asked for; null if there was none in the last hour."""
     target = await _queue_with(web, viewer, "view", queue, id)
     return answer(await target.last_stack(id))
 
@@ -249,7 +254,7 @@ async def _queue_with(web: Web, viewer: Viewer, right: Right, queue: str, id: in
 async def _changeable(
     web: Web, viewer: Viewer, queue: str, action: str, body: models.ChoiceIn, **details: Any
 ) -> Queue[Any]:
-    """Return a queue whose messages the viewer may change, having written down how it is going to."""
+    """Return a queue whose messages the viewer may change, after recording the change."""
     target = await allowed(web, viewer, "operate", queue)
     if body.where is not None:
         check_searchable(web, queue, as_condition(body.where))

@@ -15,11 +15,11 @@ QUEUE = rf"^{QUEUE_NAME}$"
 Scalar = str | int | float | bool
 Headers = Annotated[dict[str, Scalar], Field(description="Names and scalars that travel with the message.")]
 HeaderChanges = Annotated[
-    dict[str, Scalar | None], Field(description="Merged into the present headers; null removes one.")
+    dict[str, Scalar | None], Field(description="Merged into the existing headers; null removes one.")
 ]
 QueueName = Annotated[str, Field(pattern=QUEUE, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=255)]
-Priority = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15, description="Lower goes first.")]
+Priority = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15, description="Lower numbers go first.")]
 Id = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 Seconds = Annotated[float, Field(ge=0, le=31_536_000_000)]
 Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
@@ -38,7 +38,7 @@ class Model(BaseModel):
 
 
 class DraftIn(Model):
-    """A message to be pushed."""
+    """A message to push."""
 
     payload: Anything = None
     payload_base64: Annotated[str | None, Field(description="Bytes, instead of a JSON payload.")] = None
@@ -60,15 +60,15 @@ class FollowUp(DraftIn):
 
 
 class PushIn(Model):
-    """Messages to be pushed: all of them or none."""
+    """Messages to push: either all or none of them are pushed."""
 
     messages: Annotated[list[DraftIn], Field(min_length=1, max_length=MOST_AT_ONCE)]
     on_duplicate: OnDuplicate = "ignore"
-    create: Annotated[bool, Field(description="Also to a queue that the database knows nothing of yet.")] = False
+    create: Annotated[bool, Field(description="Accept a queue that the database does not know yet.")] = False
 
 
 class PushedOut(Model):
-    """What became of a message that was pushed."""
+    """The outcome of pushing a message."""
 
     id: int
     outcome: Literal["created", "updated", "ignored"]
@@ -115,11 +115,11 @@ class MessagePage(BaseModel):
     """A page of messages."""
 
     messages: list[MessageOut]
-    next: Annotated[str | None, Field(description="Give it as `after` for the next page; null: there is none.")]
+    next: Annotated[str | None, Field(description="Pass it as `after` to get the next page; null if there is none.")]
 
 
 class CountOut(BaseModel):
-    """How many messages there are; `counts` has them by the values of a field."""
+    """How many messages there are; `counts` has the numbers by the values of a field."""
 
     count: int
     capped: bool
@@ -142,15 +142,16 @@ class ReserveIn(Model):
     lease_seconds: Annotated[float | None, Field(ge=0.001, le=31_536_000)] = None
     wait_seconds: Annotated[float, Field(ge=0, le=60, description="How long to wait for a message to become due.")] = 0
     any_kind: Annotated[
-        bool, Field(description="Also messages of declared types, as JSON; else they are left to those who know them.")
+        bool, Field(description="Also reserve messages of declared types, as JSON; otherwise they are left alone.")
     ] = False
     consumer: Annotated[
-        str | None, Field(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_.:@-]+$", description="Who takes them.")
+        str | None,
+        Field(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_.:@-]+$", description="The consumer's name."),
     ] = None
 
 
 class ReservationOut(BaseModel):
-    """A message that is yours until a time."""
+    """A message that is yours until its lease ends."""
 
     receipt: str
     until: datetime
@@ -164,14 +165,14 @@ class ReservationsOut(BaseModel):
 
 
 class ExtendIn(Model):
-    """Whose leases to extend, until now + lease."""
+    """The receipts whose leases to extend until now + lease."""
 
     receipts: Annotated[list[Receipt], Field(min_length=1, max_length=MOST_AT_ONCE)]
     lease_seconds: Annotated[float | None, Field(ge=0.001, le=31_536_000)] = None
 
 
 class ExtendedOut(BaseModel):
-    """The leases that go on, and those that were lost."""
+    """The leases that were extended, and those that were lost."""
 
     extended: list[dict[str, Any]]
     refused: list[RefusedOut]
@@ -190,7 +191,7 @@ class CommitIn(Model):
 
     receipt: Receipt
     outcome: Literal["commit"]
-    payload: Annotated[Anything, Field(description="What the queue's history keeps instead of the payload.")] = None
+    payload: Annotated[Anything, Field(description="What the queue's history keeps in place of the payload.")] = None
     then: Annotated[list[FollowUp], Field(max_length=MOST_AT_ONCE, description="Pushed in the same transaction.")] = []
 
 
@@ -199,7 +200,9 @@ class RollbackIn(Model):
 
     receipt: Receipt
     outcome: Literal["rollback"]
-    delay_seconds: Annotated[Seconds | None, Field(description="Default: as the queue's retry policy says.")] = None
+    delay_seconds: Annotated[Seconds | None, Field(description="Default: the delay of the queue's retry policy.")] = (
+        None
+    )
     error: ErrorIn | None = None
 
 
@@ -212,20 +215,22 @@ class BuryIn(Model):
 
 
 class ReleaseIn(Model):
-    """The message was not started: due time, place and attempts are as before."""
+    """The message was not started: its due time, place and attempts are restored."""
 
     receipt: Receipt
     outcome: Literal["release"]
 
 
 class MoveIn(Model):
-    """The message goes to another queue; fields that are left out stay as they are."""
+    """The message moves to another queue; fields that you leave out do not change."""
 
     receipt: Receipt
     outcome: Literal["move"]
     to: QueueName
     payload: Anything = None
-    patch: Annotated[Anything, Field(description="A JSON merge patch of the payload, instead.")] = None
+    patch: Annotated[Anything, Field(description="A JSON merge patch for the payload, instead of a new payload.")] = (
+        None
+    )
     key: Key | None = None
     headers: HeaderChanges | None = None
     due: Time | None = None
@@ -239,13 +244,13 @@ TurnIn = Annotated[CommitIn | RollbackIn | BuryIn | ReleaseIn | MoveIn, Field(di
 
 
 class SettleIn(Model):
-    """How turns end, each in its own way; in one transaction where the database has any."""
+    """How turns end, each in its own way, in one transaction if the database supports transactions."""
 
     turns: Annotated[list[TurnIn], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
 class ProblemOut(BaseModel):
-    """A problem, as RFC 9457 has it."""
+    """A problem, as defined by RFC 9457."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -263,36 +268,38 @@ class RefusedOut(BaseModel):
 
 
 class SettledOut(BaseModel):
-    """How many turns were ended, and those that were refused."""
+    """How many turns were ended, and which ones were refused."""
 
     settled: int
     refused: list[RefusedOut]
 
 
 class ChoiceIn(Model):
-    """The messages to change: one by its id, the live one with a key, or all of which a condition holds."""
+    """The messages to change: one by its id, the live one with a key, or all that match a condition."""
 
     id: Id | None = None
     key: Key | None = None
     where: Where | None = None
-    dry_run: Annotated[bool, Field(description="Change nothing, only count.")] = False
-    even_if_leased: Annotated[bool, Field(description="Also messages that a consumer works on.")] = False
+    dry_run: Annotated[bool, Field(description="Change nothing; only count.")] = False
+    even_if_leased: Annotated[bool, Field(description="Also change messages that a consumer is working on.")] = False
 
 
 class CancelIn(Model):
-    """The live messages to cancel: one by its id, the one with a key, or all of which a condition holds."""
+    """The live messages to cancel: one by its id, the one with a key, or all that match a condition."""
 
     id: Id | None = None
     key: Key | None = None
     where: Where | None = None
-    dry_run: Annotated[bool, Field(description="Cancel nothing, only count.")] = False
+    dry_run: Annotated[bool, Field(description="Cancel nothing; only count.")] = False
 
 
 class EditIn(ChoiceIn):
-    """What to change of the messages."""
+    """What to change in the messages."""
 
     payload: Anything = None
-    patch: Annotated[Anything, Field(description="A JSON merge patch of the payload, instead.")] = None
+    patch: Annotated[Anything, Field(description="A JSON merge patch for the payload, instead of a new payload.")] = (
+        None
+    )
     headers: HeaderChanges | None = None
 
 
@@ -304,11 +311,11 @@ class RescheduleIn(ChoiceIn):
 
 
 class TransferIn(ChoiceIn):
-    """To which queue the messages go."""
+    """The queue to move the messages to."""
 
     to: QueueName
     on_duplicate: Annotated[
-        OnDuplicate, Field(description="What to do if a live message there has the key; `reject`: it stays.")
+        OnDuplicate, Field(description="What to do if a live message there has the same key; `reject`: it stays.")
     ] = "reject"
 
 
@@ -319,7 +326,7 @@ class ReprioritiseIn(ChoiceIn):
 
 
 class ChangedOut(BaseModel):
-    """How many messages were changed, or would be."""
+    """How many messages were changed, or would be changed."""
 
     count: int
     skipped: int
@@ -331,7 +338,7 @@ class RedriveIn(Model):
 
     limit: Annotated[int | None, Field(ge=1, lt=1 << 53)] = None
     where: Where | None = None
-    rate: Annotated[float | None, Field(gt=0, le=1_000_000, description="The most per second.")] = None
+    rate: Annotated[float | None, Field(gt=0, le=1_000_000, description="The most messages per second.")] = None
     on_duplicate: OnDuplicate = "reject"
     dry_run: bool = False
 
@@ -374,7 +381,7 @@ class TurnOut(BaseModel):
 
 
 class TurnPage(BaseModel):
-    """A page of turns, the latest first."""
+    """A page of turns, latest first."""
 
     turns: list[TurnOut]
     next: str | None
@@ -399,13 +406,13 @@ class StatsOut(BaseModel):
 
 
 class QueuesOut(BaseModel):
-    """The queues that may be seen."""
+    """The queues that you may see."""
 
     queues: list[str]
 
 
 class ScheduleIn(Model):
-    """When to push which message; one of `cron`, `every_seconds` and `daily` says when."""
+    """When to push which message. Give one of `cron`, `every_seconds` and `daily`."""
 
     queue: QueueName
     payload: Anything = None
@@ -433,7 +440,7 @@ class ScheduleOut(BaseModel):
 
 
 class SchedulesOut(BaseModel):
-    """The schedules in order of name."""
+    """The schedules, sorted by name."""
 
     schedules: list[ScheduleOut]
 
@@ -451,7 +458,7 @@ class ConsumersOut(BaseModel):
 
 
 class AuditPage(BaseModel):
-    """A page of the audit, the latest first."""
+    """A page of the audit, latest first."""
 
     entries: list[dict[str, Any]]
     next: str | None

@@ -47,7 +47,7 @@ async def queues(web: InWeb, viewer: ByViewer) -> Response:
 
 @routes.get("/queues/{queue:path}/stats", response_model=models.StatsOut)
 async def stats(web: InWeb, viewer: ByViewer, queue: OfQueue, exact: bool = False) -> Response:
-    """Return how many messages are ready, delayed, leased, waiting, stopped and dead; rates and times of the work."""
+    """Return how many messages are ready, delayed, leased, waiting, stopped and dead, with rates and times."""
     target = own(web, viewer, "view", queue) or await allowed(web, viewer, "view", queue)
     return answer(stats_json(await target.stats(exact=exact)))
 
@@ -77,7 +77,7 @@ async def history(
     limit: Limit = 100,
     after: After = None,
 ) -> Response:
-    """Return finished turns, the latest first; with `Accept: application/x-ndjson` all of them, a line each."""
+    """Return finished turns, latest first; with `Accept: application/x-ndjson`, all of them, one per line."""
     target = await allowed(web, viewer, "view", queue)
     condition = None if where is None else as_condition(where, "turn")
     check_searchable(web, queue, condition)
@@ -99,35 +99,35 @@ async def history(
 
 @routes.post("/queues/{queue:path}/pause", status_code=204)
 async def pause(web: InWeb, viewer: ByViewer, queue: OfQueue) -> Response:
-    """Let a queue hand out nothing until it is resumed."""
+    """Stop handing out messages of a queue until it is resumed."""
     await (await _operated(web, viewer, "pause", queue)).pause()
     return Response(status_code=204)
 
 
 @routes.post("/queues/{queue:path}/resume", status_code=204)
 async def resume(web: InWeb, viewer: ByViewer, queue: OfQueue) -> Response:
-    """Let a queue that was paused or drained hand out and accept messages again."""
+    """Let a paused or draining queue hand out and accept messages again."""
     await (await _operated(web, viewer, "resume", queue)).resume()
     return Response(status_code=204)
 
 
 @routes.post("/queues/{queue:path}/drain", status_code=204)
 async def drain(web: InWeb, viewer: ByViewer, queue: OfQueue) -> Response:
-    """Let a queue accept no new messages until it is resumed."""
+    """Refuse new messages for a queue until it is resumed."""
     await (await _operated(web, viewer, "drain", queue)).drain(wait=False)
     return Response(status_code=204)
 
 
 @routes.post("/queues/{queue:path}/purge", response_model=models.ChangedOut)
 async def purge(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.PurgeIn) -> Response:
-    """Remove all messages; the queue's name has to be given again."""
+    """Remove all messages; requires the queue's name again."""
     target = await _operated(web, viewer, "purge", queue, confirm=body.confirm)
     return answer({"count": await target.purge(body.confirm), "skipped": 0, "dry_run": False})
 
 
 @routes.post("/queues/{queue:path}/redrive", response_model=models.ChangedOut)
 async def redrive(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.RedriveIn) -> Response:
-    """Bring dead letters back, at a rate if one is given."""
+    """Bring dead letters back to their queue, optionally at a limited rate."""
     target = await allowed(web, viewer, "operate", queue)
     check_searchable(web, queue, None if body.where is None else as_condition(body.where))
     options = body.model_dump()
@@ -139,7 +139,7 @@ async def redrive(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Red
 
 @routes.post("/queues/{queue:path}/replay", response_model=models.ReplayedOut)
 async def replay(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.ReplayIn) -> Response:
-    """Push messages of the history again."""
+    """Push messages from the history again."""
     target = await allowed(web, viewer, "operate", queue)
     check_searchable(web, queue, None if body.where is None else as_condition(body.where, "turn"))
     options = body.model_dump()
@@ -150,7 +150,7 @@ async def replay(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Repl
 
 
 async def _operated(web: Web, viewer: Viewer, action: str, queue: str, **details: Any) -> Queue[Any]:
-    """Return a queue for an operation that the viewer may do, once the record of changes has it."""
+    """Return a queue for an operation that the viewer may do, after recording it in the audit."""
     target = await allowed(web, viewer, "operate", queue)
     await web.record(viewer, action, queue, **details)
     return target

@@ -1,4 +1,4 @@
-"""Errors as problem details, worded for programs that use HTTP."""
+"""Errors as problem details, worded for users of the HTTP API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATUSES: Final[tuple[tuple[type[errors.DuerowError], int, str], ...]] = (
 
 
 class ApiWords:
-    """The words of errors in the HTTP API."""
+    """How errors refer to members and operations in the HTTP API."""
 
     def argument(self, name: str, value: Any) -> str:
         """Return the name of a member of the request."""
@@ -99,12 +99,10 @@ async def of_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for these
     wrong = [{"at": "/".join(map(str, one["loc"])), "detail": one["msg"]} for one in error.errors()[:20]]
     first = f"{wrong[0]['at']}: {wrong[0]['detail']}" if wrong else "the request"
-    return Refusal(
-        422, "invalid-request", f"the request is not as described: {first}", more={"errors": wrong}
-    ).response()
+    return Refusal(422, "invalid-request", f"the request is invalid: {first}", more={"errors": wrong}).response()
 
 
 async def of_fault(request: Request, error: Exception) -> Response:
-    """Respond to an internal error, whose details only the log has."""
+    """Respond to an internal error; only the log has its details."""
     LOG.exception("%s %s failed", request.method, request.url.path, exc_info=error)
-    return Refusal(500, "fault", "this is a fault of the server; its log says more").response()
+    return Refusal(500, "fault", "this is an internal error of the server; its log has the details").response()

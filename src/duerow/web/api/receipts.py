@@ -55,8 +55,8 @@ def ticket_of(text: str) -> Ticket:
 async def reserved(queue: Queue[Any], tickets: Iterable[Ticket]) -> list[Reservation[Any]]:
     """Return the reservations that are still held by these tickets.
 
-    Messages that were taken over, changed, removed or settled in the meantime are left out, and so are those of other
-    queues, since two queues may use the same ids.
+    Messages that were taken over, changed, removed or settled in the meantime are left out. Messages of other queues
+    are left out too, because two queues may use the same ids.
     """
     wanted = {one.receipt: one for one in tickets}
     if not wanted:

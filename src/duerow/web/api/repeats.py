@@ -1,4 +1,4 @@
-"""Requests that are sent again because their answer was lost: they are answered as the first time, not carried out."""
+"""Requests that are sent again because their answer was lost: they get the first answer, and are not carried out."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MOST_BYTES: Final = 32 << 20
 """How many bytes of answers are kept."""
 
 OVERHEAD: Final = 500
-"""About how many bytes an answer takes besides its body."""
+"""About how many bytes an answer takes in addition to its body."""
 
 LARGEST: Final = 4 << 20
 """The largest answer that is kept."""
 
 
 class Answer(NamedTuple):
-    """What a request was answered."""
+    """The answer to a request."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -51,10 +51,10 @@ class _Kept(msgspec.Struct):
 
 
 class Repeats:
-    """Answers a POST request whose `Idempotency-Key` it knows as it answered the first one.
+    """Gives a POST request with a known `Idempotency-Key` the same answer as the first request with that key.
 
-    A request that is still being carried out is waited for. What failed for want of the database, or of patience, is
-    carried out again. Answers are kept in this process, each for its account alone.
+    If the first request is still being carried out, its answer is awaited. Requests that failed on the server or met a
+    rate limit are carried out again. Answers are kept in this process, each for one account only.
 
     Args:
         app: carries requests out.
@@ -75,7 +75,7 @@ class Repeats:
             return
         try:
             if not 1 <= len(key) <= LONGEST_KEY:
-                raise Refusal(422, "invalid-request", f"{KEY} has 1 to {LONGEST_KEY} characters")
+                raise Refusal(422, "invalid-request", f"{KEY} must have 1 to {LONGEST_KEY} characters")
             if (body := await whole_body(receive)) is None:
                 return
             answer, replayed = await self._answer(scope, body, receive, (_who(scope), key))
@@ -91,14 +91,14 @@ class Repeats:
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).digest()
         while (before := self._known(place)) is not None:
             if before.digest != digest:
-                raise Refusal(422, "key-reused", f"this {KEY} came with another request; use a new one for each")
+                raise Refusal(422, "key-reused", f"this {KEY} was used for another request; use a new one for each")
             answer = await asyncio.shield(before.answer)
             if answer is not None:
                 return answer, True
         kept = self._kept[place] = _Kept(
             digest, time.monotonic() + self._lasting, asyncio.get_running_loop().create_future()
         )
-        # To its end, also if whoever asked does not wait for it: that is when it will be asked again.
+        # Shielded, so that it ends even if the client has disconnected: the client will then ask again.
         return await asyncio.shield(asyncio.create_task(self._carried_out(scope, body, receive, place, kept))), False
 
     async def _carried_out(
@@ -127,7 +127,7 @@ class Repeats:
         return kept
 
     def _shrink(self) -> None:
-        """Forget the oldest answers: those that are too old, and as many as take too much memory."""
+        """Forget answers that are too old, and the oldest ones while all take too much memory."""
         now = time.monotonic()
         for place, kept in list(self._kept.items()):
             if not kept.answer.done():
@@ -146,14 +146,14 @@ def _who(scope: Scope) -> str:
 
 
 async def _gathered(app: ASGIApp, scope: Scope, body: bytes, receive: Receive) -> Answer:
-    """Have a request carried out; return its answer as a whole."""
+    """Have a request carried out, and return its whole answer."""
     sent = False
     parts: list[Message] = []
 
     async def receiving() -> Message:
         nonlocal sent
         if sent:
-            return await receive()  # that the other end has gone
+            return await receive()  # the disconnection of the client
         sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -164,6 +164,6 @@ async def _gathered(app: ASGIApp, scope: Scope, body: bytes, receive: Receive) -
         await app(scope, receiving, sending)
     except Exception:
         if not parts:
-            raise  # otherwise it was answered, and logged where that was done
+            raise  # otherwise the error was already answered and logged
     start, *rest = parts
     return Answer(start["status"], list(start["headers"]), b"".join(one.get("body", b"") for one in rest))

@@ -83,7 +83,9 @@ async def _take(
     if taken or not body.wait_seconds:
         return taken
     if _WAITERS.get(web, 0) >= MOST_WAITING:
-        raise Refusal(429, "too-many-waiting", "too many requests wait for messages; try again later", retry_after=1)
+        raise Refusal(
+            429, "too-many-waiting", "too many requests are waiting for messages; try again later", retry_after=1
+        )
     _WAITERS[web] = _WAITERS.get(web, 0) + 1
     gone = asyncio.create_task(_gone(request))
     try:
@@ -100,7 +102,7 @@ async def _take_later(
     gone: asyncio.Task[None],
     seconds: float,
 ) -> Sequence[Reservation[Any]]:
-    """Take what becomes due, unless the program that waits for it has gone."""
+    """Take what becomes due, unless the program that waits for it has disconnected."""
     waiting = _WAITING.setdefault(web, Waiting(web.database))
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
@@ -112,20 +114,20 @@ async def _take_later(
         if taken := await take():
             if not gone.done():
                 return taken
-            await queue.release_many(taken)  # nobody is there any more to work on them
+            await queue.release_many(taken)  # there is no program left to handle them
             return []
     return []
 
 
 async def _gone(request: Request) -> None:
-    """Return when the program at the other end has gone."""
+    """Return when the program at the other end has disconnected."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 @routes.post("/queues/{queue:path}/reservations/extend", response_model=models.ExtendedOut)
 async def extend(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.ExtendIn, once: OnceKey = None) -> Response:
-    """Extend leases until now + lease; those that were lost are refused."""
+    """Extend leases until now + lease; lost ones are refused."""
     target = await allowed(web, viewer, "consume", queue)
     tickets = [ticket_of(one) for one in dict.fromkeys(body.receipts)]
     held = {one.receipt: one for one in await reserved(target, tickets)}
@@ -138,7 +140,7 @@ async def extend(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.Exte
 
 @routes.post("/queues/{queue:path}/reservations/settle", response_model=models.SettledOut)
 async def settle(web: InWeb, viewer: ByViewer, queue: OfQueue, body: models.SettleIn, once: OnceKey = None) -> Response:
-    """End turns, each in its own way; those whose leases were lost are refused, and change nothing."""
+    """End turns, each in its own way; turns whose leases were lost are refused, and change nothing."""
     target = await allowed(web, viewer, "consume", queue)
     turns = {ticket_of(one.receipt): one for one in body.turns}
     if len({one.receipt for one in turns}) < len(body.turns):

@@ -1,7 +1,7 @@
-"""The store as it is, for duerow's own client: `connect("https://…")` is one more store by these operations.
+"""The raw operations of the store, for duerow's own client: `connect("https://…")` is a store that calls them.
 
-They carry text as a store keeps it, encrypted or not, and turns whose end is decided: codecs, keys, retry policies and
-handlers stay with the client. What is checked here is what a store takes for checked, and who may do it.
+They carry text as the store keeps it, encrypted or not, and turns whose end is already decided: codecs, keys, retry
+policies and handlers stay with the client. The server checks the viewer's rights, and whatever a store does not check.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ JSON: Final = "application/json"
 
 BODY: Final = {
     "required": True,
-    "description": "The arguments, under the names of the contract of stores.",
+    "description": "The arguments, named as in the contract of stores.",
     "content": {JSON: {"schema": {"type": "object"}}},
 }
 
@@ -43,8 +43,8 @@ Named = StrEnum("Named", {name: name for name in OPERATIONS})  # type: ignore[mi
 async def carry_out(request: Request, web: InWeb, viewer: ByViewer, operation: Named, key: OnceKey = None) -> Response:
     """Carry out an operation of the store, for duerow's own client in Python, `connect("https://…")`.
 
-    Its form follows the version of duerow; `schema.check` says which. Programs in other languages use the other
-    operations.
+    Its format depends on the version of duerow, which `schema.check` returns. Programs in other languages should use
+    the other operations.
     """
     try:
         return Response(await _answer(request, StoreAccess(web, viewer), OPERATIONS[operation]), media_type=JSON)
@@ -68,15 +68,15 @@ async def _answer(request: Request, access: StoreAccess, operation: StoreOperati
     store_values.check(call)
     if REPEATED in request.headers and not _may_repeat(operation, call):
         raise StoreUnavailable(
-            f"the answer to {operation.name} was lost, and this server does not know of the request: it was restarted, "
-            "or another one has it. It may have been carried out",
+            f"the answer to {operation.name} was lost, and this server has no record of the request: it was restarted, "
+            "or another server received it. It may have been carried out",
             outcome="unknown",
         )
     return encoded(await CARRIED_OUT[operation.name](access, call))
 
 
 def _may_repeat(operation: StoreOperation, call: Any) -> bool:
-    """Return whether something may be carried out twice: a push with keys, which hold as long as the messages live."""
+    """Return whether a call may be carried out twice; a push may if its messages have keys and no duplicate fails."""
     if isinstance(call, calls.PushCall):
         return call.on_duplicate != "reject" and all(entry.key is not None for entry in call.entries)
     return operation.repeats

@@ -1,4 +1,4 @@
-"""Who may do what with the store as it is: the rights that each of its operations takes, message by message."""
+"""Who may do what with raw operations of the store: the rights that each operation requires, message by message."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ ANY_TOKEN: Final = (1 << 63) - 1
 
 
 class StoreAccess:
-    """What a viewer may do with the store of a window.
+    """What a viewer may do with the store.
 
     Args:
-        web: the window.
-        viewer: who asks.
+        web: the state of the web application.
+        viewer: the viewer.
     """
 
     def __init__(self, web: Web, viewer: Viewer) -> None:
@@ -46,26 +46,26 @@ class StoreAccess:
         self._store = web.database.store
 
     def check(self, right: Right, *queues: str | None) -> None:
-        """Raise Refusal unless the viewer has a right to these queues, and NotSupported for rows of a user's table."""
+        """Raise Refusal unless the viewer has a right to these queues; NotSupported for rows of a user's table."""
         for queue in dict.fromkeys(queues):
             check(self.web, self.viewer, right, queue)
             if queue in self.web.options.queues:
                 raise NotSupported(f"queue {queue!r} holds rows of the application's own table, not messages")
 
     def check_reads(self, *queues: str) -> None:
-        """Raise Refusal unless the viewer may see whole messages of these queues; redacted ones, only as a worker."""
+        """Raise Refusal unless the viewer may see whole messages of these queues; if redacted, only workers may."""
         self.check("view", *queues)
         if self.web.redacts:
             for queue in queues:
                 if not self.viewer.may("consume", queue):
                     raise Refusal(
-                        403, "redacted", f"payloads are redacted here: only a worker of queue {queue!r} reads messages"
+                        403, "redacted", f"payloads are redacted here: only workers of queue {queue!r} may read them"
                     )
 
-    # Limits of a queue are messages of a queue of duerow's own: who may read or change them depends on their keys.
+    # Limits of a queue are messages in one of duerow's own queues: who may read or change them depends on their keys.
 
     def check_pushes(self, entries: Sequence[Entry]) -> list[str]:
-        """Raise Refusal unless the viewer may push these messages; return the queues whose limits they are."""
+        """Raise Refusal unless the viewer may push these messages; return the queues that they set limits for."""
         limited = _limited(LIMITS, [one.key for one in entries if one.queue == LIMITS])
         self.check("operate", *limited)
         self.check("push", *(one.queue for one in entries if one.queue != LIMITS))
@@ -85,26 +85,26 @@ class StoreAccess:
         return changed or [queue]
 
     def check_works(self) -> None:
-        """Raise Refusal unless the viewer does more than look."""
+        """Raise Refusal if the viewer may only read."""
         if self.viewer.read_only or not any({"operator", "worker"} & set(one) for one in self.viewer.roles.values()):
-            raise Refusal(403, "forbidden", f"{self.viewer.name or 'this account'} may only look")
+            raise Refusal(403, "forbidden", f"{self.viewer.name or 'this account'} may only read")
 
     def sees(self, queue: str | None) -> bool:
-        """Return whether the viewer may see a queue; None: one that cannot be told."""
+        """Return whether the viewer may see a queue; None: an unknown queue."""
         return self.viewer.may("view", queue) if queue is not None else self.viewer.may("operate", None)
 
     def ticks(self, queue: str | None) -> bool:
-        """Return whether the viewer may let a schedule push to a queue; None: one that cannot be told."""
+        """Return whether the viewer may let a schedule push to a queue; None: an unknown queue."""
         return self.viewer.may("push", queue) if queue is not None else self.viewer.may("operate", None)
 
     def is_free(self, queue: str) -> bool:
-        """Return whether the viewer may end the turns of a queue: its workers, and its operators, who redrive."""
+        """Return whether the viewer may end turns of a queue: its workers may, and its operators, who redrive."""
         return self.viewer.may("consume", queue) or self.viewer.may("operate", queue)
 
-    # What a push or a settlement reaches.
+    # The queues that a push or a settlement reaches.
 
     async def check_dead_letter(self, queue: str, dead_letter: str | None) -> None:
-        """Raise Refusal unless dead letters may go there: as their queue is declared, or with a right to push."""
+        """Raise Refusal unless dead letters may go there: by their queue's definition, or with the right to push."""
         if dead_letter is not None and (await self.web.queue(queue, create=True)).dead_letter != dead_letter:
             self.check("push", dead_letter)
 
@@ -129,11 +129,11 @@ class StoreAccess:
     async def owners(self, receipts: Sequence[Receipt], queues: Sequence[str | None]) -> dict[Receipt, str]:
         """Return the queue of each receipt that still holds and whose turn the viewer may end.
 
-        Ids tell nothing of queues, and tokens can be guessed: so the queue is looked up, never taken from the request.
+        Ids do not reveal queues, and tokens can be guessed, so the queue is looked up, never taken from the request.
 
         Args:
             receipts: the receipts.
-            queues: in which queue each is likely to be; None: it is not known.
+            queues: the queue in which each message is likely to be; None: unknown.
         """
         wanted: dict[str, list[Receipt]] = defaultdict(list)
         unknown: list[Receipt] = []
@@ -160,7 +160,7 @@ class StoreAccess:
         return {record.id: record for record in found}
 
     async def _queue_of(self, receipt: Receipt) -> str | None:
-        """Return the queue of a message, wherever it is; None: it is gone, or the store cannot tell."""
+        """Return the queue of a message, in whichever queue it is; None: it is gone, or the store cannot tell."""
         if "bulk" not in self._store.capabilities.parts:
             return None
         scan = Scan(after=(receipt.id - 1, ANY_TOKEN), last=receipt.id, limit=1)
@@ -170,10 +170,10 @@ class StoreAccess:
     # Schedules and pipelines.
 
     async def check_schedule(self, change: ScheduleChange) -> bool:
-        """Raise Refusal unless the viewer may change a schedule so; return whether it is only a tick of it.
+        """Raise Refusal unless the viewer may make this change of a schedule; return whether it is only a tick.
 
-        A tick pushes the messages that an operator has declared: whoever may push to their queue may do that. Anything
-        else takes an operator of the queue before the change, and of the one after it.
+        A tick pushes messages that an operator has declared, so the right to push to their queue is enough. Any other
+        change requires an operator of both the old queue and the new one.
         """
         found = await self.web.database.run(lambda: self._store.metadata.schedules(change.name))
         before: Planned | None = found.rows[0] if found.rows else None
@@ -196,10 +196,10 @@ class StoreAccess:
     def _check_pushes(entries: Iterable[Entry], queues: Collection[str]) -> None:
         for entry in entries:
             if entry.queue not in queues:
-                raise Refusal(403, "forbidden", f"a schedule pushes to its own queue alone, not to {entry.queue!r}")
+                raise Refusal(403, "forbidden", f"a schedule pushes only to its own queue, not to {entry.queue!r}")
 
     async def check_pipeline(self, name: str, after: StoredPipeline | None) -> None:
-        """Raise Refusal unless the viewer operates all queues of a pipeline, before the change and after it."""
+        """Raise Refusal unless the viewer is an operator of all queues of a pipeline, before and after the change."""
         known = await self.web.database.run(lambda: self._store.metadata.pipelines(name))
         for one in [*known, *([] if after is None else [after])]:
             self.check("operate", *_queues_of(one))
@@ -210,9 +210,9 @@ class StoreAccess:
 
 
 def _limited(queue: str, keys: Sequence[str | None] | None) -> list[str]:
-    """Return the queues whose limits are the messages with these keys; nothing for messages of another queue.
+    """Return the queues whose limits are in the messages with these keys; nothing for messages of another queue.
 
-    A message without a key limits no queue, and stands for the queue that it is in, which nobody may change.
+    A message without a key limits no queue. It stands for the queue that it is in, which nobody may change.
     """
     if queue != LIMITS or not keys:
         return []
@@ -220,7 +220,7 @@ def _limited(queue: str, keys: Sequence[str | None] | None) -> list[str]:
 
 
 def _queues_of(stored: StoredPipeline) -> Sequence[str | None]:
-    """Return the queues of a pipeline; all queues, which are None, if its definition cannot be read here."""
+    """Return the queues of a pipeline; None, which stands for all queues, if this version cannot read it."""
     try:
         return read_graph(stored.name, stored.definition).queues
     except ConfigurationError:
@@ -228,5 +228,5 @@ def _queues_of(stored: StoredPipeline) -> Sequence[str | None]:
 
 
 def missing(receipts: Sequence[Receipt], found: Mapping[Receipt, str]) -> list[Receipt]:
-    """Return the receipts that do not hold, or not here."""
+    """Return the receipts that are not valid, or not for this viewer."""
     return [one for one in receipts if one not in found]

@@ -1,4 +1,4 @@
-"""Each operation of the store as it is: who may have it carried out, and how."""
+"""The raw operations of the store: who may call each of them, and how it is carried out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from duerow.web.refusals import Refusal
 
 
 async def _run(access: StoreAccess, name: str, call: Any, **others: Any) -> Any:
-    """Have the store carry out an operation with the arguments of a call, some of them replaced."""
+    """Have the store carry out an operation with the arguments of a call, some of them replaced by `others`."""
     operation = OPERATIONS[name]
     arguments = {one: getattr(call, one) for one in call.__struct_fields__} | others
     part = getattr(access.web.database.store, operation.part)
@@ -34,7 +34,7 @@ async def _push(access: StoreAccess, call: calls.PushCall) -> Any:
     for limited in access.check_pushes(call.entries):
         await access.web.record(access.viewer, "limit", limited)
     if call.once is not None:
-        access.check("push", None)  # a name of all queues
+        access.check("push", None)  # the name applies to all queues
     if access.viewer.means != "token":
         for queue in dict.fromkeys(entry.queue for entry in call.entries if entry.queue != LIMITS):
             keys = [entry.key for entry in call.entries if entry.queue == queue]
@@ -72,7 +72,7 @@ async def _settle(access: StoreAccess, call: calls.SettleCall) -> Any:
 
 def _check_places(receipts: Any, queues: Any) -> None:
     if len(receipts) != len(queues):
-        raise Refusal(422, "invalid-request", "queues has a name, or null, for each receipt")
+        raise Refusal(422, "invalid-request", "queues must have a name or null for each receipt")
 
 
 async def _find(access: StoreAccess, call: calls.FindCall) -> Any:
@@ -90,7 +90,7 @@ async def _next_due(access: StoreAccess, call: calls.NextDueCall) -> Any:
 
 
 def _read(name: str) -> Callable[[StoreAccess, Any], Awaitable[Any]]:
-    """Return what carries out an operation that shows whole messages of a queue."""
+    """Return the function that carries out an operation that shows whole messages of a queue."""
 
     async def read(access: StoreAccess, call: Any) -> Any:
         access.check_reads(call.queue)
@@ -100,7 +100,7 @@ def _read(name: str) -> Callable[[StoreAccess, Any], Awaitable[Any]]:
 
 
 def _view(name: str) -> Callable[[StoreAccess, Any], Awaitable[Any]]:
-    """Return what carries out an operation that shows how a queue stands."""
+    """Return the function that carries out an operation that shows the state of a queue."""
 
     async def view(access: StoreAccess, call: Any) -> Any:
         access.check("view", call.queue)
@@ -162,7 +162,7 @@ async def _history(access: StoreAccess, call: calls.HistoryCall) -> Any:
 
 
 async def _prune(access: StoreAccess, call: calls.PruneCall) -> Any:
-    access.check_works()  # what is pruned has expired, whoever notices
+    access.check_works()  # pruned data has expired, no matter who prunes it
     return await _run(access, "history.prune", call)
 
 
@@ -265,4 +265,4 @@ CARRIED_OUT: Final[Mapping[str, Callable[[StoreAccess, Any], Awaitable[Any]]]] =
     "counters.read": _view("counters.read"),
     "schema.check": _about,
 }
-"""How each operation is checked and carried out; a test holds that none is missing."""
+"""How each operation is checked and carried out; a test makes sure that none is missing."""

@@ -1,4 +1,4 @@
-"""What a program sends for the store as it is: checked, since the store takes what it is given for checked."""
+"""Checks of the values that programs send for raw operations of the store, which does not check them itself."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ MOST_AT_ONCE: Final = 10_000
 """How many messages an operation reserves or deletes at most."""
 
 LONGEST_TEXT: Final = 300
-"""How many characters names have at most that no other check bounds."""
+"""The most characters of a name that no other check limits."""
 
 _LONGEST: Final = timedelta(days=365_000)
 _INTEGERS: Final = range(-(1 << 63), 1 << 63)
 
 _JSON: Final = ("payload", "headers", "error", "why", "definition", "waiting", "handling")
-"""The members that are JSON as text."""
+"""The members that contain JSON as text."""
 
 
 def check(call: Any) -> None:
-    """Raise InvalidMessage, or another error of its family, unless a store can be given this."""
+    """Raise InvalidMessage or one of its subclasses unless this call can be passed to a store."""
     _check(call, "")
     limit = getattr(getattr(call, "query", call), "limit", None)
     bounded = isinstance(call, calls.ReserveCall | calls.PurgeCall | calls.PruneCall)
@@ -42,7 +42,7 @@ def check(call: Any) -> None:
 
 
 def _check(value: Any, name: str) -> None:
-    """Check a value and whatever it is made of."""
+    """Check a value and all of its parts."""
     if value is None or value is UNSET or isinstance(value, bool | float | Condition):
         return
     if isinstance(value, str):
@@ -90,7 +90,7 @@ def _check_short(text: str) -> None:
 
 
 def _check_json(value: Any, name: str) -> None:
-    """Raise InvalidMessage if a value within JSON is one that not every database keeps."""
+    """Raise InvalidMessage if a value within JSON cannot be stored by every database."""
     if isinstance(value, str):
         if "\0" in value:
             raise InvalidMessage(f"{name} holds U+0000, which not every database can store")
@@ -112,10 +112,10 @@ def _check_struct(value: msgspec.Struct) -> None:
     if isinstance(value, Entry | Moved) and value.due is not None and value.delay is not None:
         raise InvalidMessage("give due or delay, not both")
     if isinstance(value, Entry) and not value.kind:
-        raise InvalidMessage("a message has a kind")
+        raise InvalidMessage("a message must have a kind")
     if isinstance(value, Joined) and value.complete is not None:
         raise InvalidMessage("a function cannot be sent: give count instead of complete")
-    # What is within a group, a path or an order is no field of a message.
+    # The values in a group, a path or an order are not fields of a message.
     others = {"path", "by", "where", "order"} if isinstance(value, Indexed | Query) else {"by", "where"}
     for name in value.__struct_fields__:
         member = getattr(value, name)

@@ -77,7 +77,7 @@ class Actions(FormActions):
         )
 
     async def limit(self, visit: Visit, form: FormData) -> Response:
-        """Limit what the workers of a queue do."""
+        """Set the limits of a queue's workers."""
         name = self.operated(visit)
         queue: Any = self.web.options.queues.get(name) or await self.web.queue(name)
         said = {one: str(form.get(one, "")).strip() for one in ("concurrency", "cluster_concurrency", "rate", "span")}
@@ -91,7 +91,7 @@ class Actions(FormActions):
         checked(**{"concurrency": None, "cluster_concurrency": None, "rate": None, **limits})
         await self.web.record(visit.viewer, "limit", name, **{one: value for one, value in said.items() if value})
         await queue.limit(**limits)
-        text = "Workers follow within ten seconds." if limits else "No limits are left but those of each worker."
+        text = "Workers apply them within ten seconds." if limits else "Only each worker's own limits are left."
         return self.back(visit.url("queues", name), f"The limits of {name} were set. {text}")
 
     async def declare(self, visit: Visit, form: FormData) -> Response:
@@ -108,13 +108,13 @@ class Actions(FormActions):
         return self.back(visit.url("queues", name), f"Queue {name} was declared.")
 
     async def purge(self, visit: Visit, form: FormData) -> Response:
-        """Show how many messages a purge would remove; with the queue's name, remove them in the background."""
+        """Show how many messages a purge would remove; given the queue's name, remove them in the background."""
         name = self.operated(visit)
         queue, asked = await self.web.queue(name), AskedChange("purge", (), "all", "", {})
         trial = await changes.tried(queue, asked, self.web.database.host_time())
         typed = str(form.get("confirm", "")).strip()
         if typed != name:
-            problem = f"Nothing was removed: to purge queue {name}, type its name." if "confirm" in form else ""
+            problem = f"Nothing was removed. Type the name {name} to purge this queue." if "confirm" in form else ""
             return await self._confirmed_first(visit, name, asked, trial, problem)
         await self.web.record(visit.viewer, "purge", name, expected=trial.count)
         newest = await queue.find(order="-id", limit=1)
@@ -165,7 +165,7 @@ class Actions(FormActions):
             await queue.stack(id)
         except DuerowError as error:
             return await self._message_again(visit, error, {}, "stack")
-        return self.back(visit.url("queues", name, "messages", id), f"The worker of message {id} told its stack.")
+        return self.back(visit.url("queues", name, "messages", id), f"The worker of message {id} reported its stack.")
 
     async def _message_again(self, visit: Visit, error: DuerowError, typed: dict[str, str], tried: str) -> Response:
         """Show the page of a message with an error, and what was typed."""
@@ -232,7 +232,7 @@ class Actions(FormActions):
             values = {"name": name, "id": id, "verb": verb, "title_of_verb": VERBS[verb].title, "leased": leased}
             values |= {"chosen": chosen, "trial": trial, "sum": sum(trial.values(), Changed(0))}
             values |= {"danger": VERBS[verb].danger, "complete": seen.complete}
-            title = f"{VERBS[verb].title}: what was made from message {id}"
+            title = f"{VERBS[verb].title}: messages made from message {id}"
             return self.pages.page(visit, Shown("lineage.html", title, values, live=False))
         counted, done = set(map(str, form.getlist("id"))), Changed(0)
         for queue, found in chosen.items():
@@ -244,7 +244,7 @@ class Actions(FormActions):
         if done.skipped:
             text += f" {done.skipped} were skipped: a consumer is working on them."
         if not seen.complete:
-            text += " There may be more: not all that was made of it was found in time."
+            text += " There may be more: the search for messages made from it stopped early."
         gone = verb == "remove" and id in chosen.get(name, ())
         return self.back(visit.url("queues", name) if gone else visit.url("queues", name, "messages", id), text)
 
@@ -279,11 +279,11 @@ class Actions(FormActions):
     async def many(self, visit: Visit, form: FormData) -> Response:
         """Show what a change of many messages would do; with `go`, start it in the background."""
         name, asked = self.operated(visit), asked_in(form)
-        if asked.verb not in TITLES or asked.verb == "purge":  # which has a form of its own
+        if asked.verb not in TITLES or asked.verb == "purge":  # purge has its own form
             raise NotFound(f"messages cannot be {briefly(asked.verb)}")
         queue, now = await self.web.queue(name), self.web.database.host_time()
         if form.get("scope") == "chosen" and not asked.ids:
-            raise ConfigurationError("no message is selected: tick some of them, or select all")
+            raise ConfigurationError("no message is selected: check some of them, or choose all messages")
         if asked.where:
             about: Subject = "turn" if asked.verb == "replay" else "message"
             check_searchable(self.web, name, as_condition(asked.where, about))
@@ -357,9 +357,7 @@ class Actions(FormActions):
         if not visit.viewer.may("view", "duerow.audit"):
             raise Forbidden("only operators of all queues may see the audit")
         where = visit.get("where") or None
-        await self.web.audit.events(
-            where, limit=1
-        )  # a condition that cannot be read is refused before anything is sent
+        await self.web.audit.events(where, limit=1)  # refuses an invalid condition before anything is sent
 
         async def lines() -> AsyncIterator[bytes]:
             async for one in self.web.audit.all(where):
@@ -374,7 +372,7 @@ def _line(one: AuditEntry) -> bytes:
 
 
 TERMS: Final = ("lease", "attempts", "first", "maximum", "dead_letter", "history", "remember_keys")
-"""The fields of the form that declares a queue, besides its name."""
+"""The fields of the form that declares a queue, except its name."""
 
 
 def _terms(said: Mapping[str, str]) -> dict[str, Any]:

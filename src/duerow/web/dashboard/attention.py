@@ -14,16 +14,16 @@ from duerow.web.dashboard.filters import number, span
 Severity = Literal["bad", "warn", "note"]
 
 LATE: Final = timedelta(minutes=1)
-"""How long the oldest due message may wait before that is reported."""
+"""How long the oldest due message may wait before it is reported."""
 
 FAILING: Final = 0.2
-"""The share of failing attempts from which it is reported."""
+"""The share of failing attempts at which they are reported."""
 
 _SCORES: Final = {"bad": 100, "warn": 10, "note": 1}
 
 
 class Concern(msgspec.Struct, frozen=True):
-    """Something about a queue: how bad it is, in a few words."""
+    """A problem of a queue, in a few words, and how bad it is."""
 
     severity: Severity
     text: str

@@ -1,4 +1,4 @@
-"""Stacked charts: the turns that each process ended, and the ready messages."""
+"""Stacked charts: the turns that each process ended, and the messages that were ready."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from duerow.web.dashboard.charts import HEIGHT, WIDTH, Bar, Column, Plot, Scale,
 from duerow.web.dashboard.filters import short
 
 SHOWN: Final = 5
-"""How many processes have a colour of their own; the others share one."""
+"""How many processes have their own color; the others share one."""
 
 REST: Final = "others"
 
 
 class Breakdown(msgspec.Struct, frozen=True):
-    """A chart by processes: its geometry, and the processes with the names of their colours."""
+    """A chart by process: its geometry, and the processes with the names of their colors."""
 
     plot: Plot
     legend: list[tuple[str, str]]
 
 
 def by_process(columns: Sequence[Minute | None], now: datetime, scale: Scale) -> Breakdown | None:
-    """Return the turns ended by each process; None: there were none."""
+    """Return a chart of the turns that each process ended; None: there were none."""
     totals: dict[str, int] = {}
     for one in columns:
         for name, number in ({} if one is None else one.processes).items():
@@ -46,7 +46,7 @@ def by_process(columns: Sequence[Minute | None], now: datetime, scale: Scale) ->
 
 
 def ready(columns: Sequence[Minute | None], now: datetime, scale: Scale) -> Plot | None:
-    """Return how many messages were ready in each period; None: they were never counted."""
+    """Return a chart of how many messages were ready in each period; None: they were never counted."""
     numbers = [one.ready if isinstance(one, Period) else None for one in columns]
     known = [number for number in numbers if number is not None]
     if not known:

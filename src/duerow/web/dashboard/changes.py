@@ -1,4 +1,4 @@
-"""Changes of one message, or of many: these are counted first and then run in the background."""
+"""Changes of one message, or of many, which are counted first and then made in the background."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class AskedChange(msgspec.Struct, frozen=True):
         parts = [as_condition(self.where, "turn")] if self.where else []
         ended, id = field("finished_at"), field("id")
         parts += [ended >= chunk.first[0], ended <= chunk.last[0]]
-        if chunk.first[0] == chunk.last[0]:  # those that ended together are in the order of their ids
+        if chunk.first[0] == chunk.last[0]:  # turns that ended at the same time are ordered by their ids
             parts += [id >= chunk.first[1], id <= chunk.last[1]]
         return str(every(*parts))
 
@@ -192,7 +192,7 @@ async def tried(queue: Queue[Any], asked: AskedChange, now: datetime) -> Trial:
     if number <= TRIED:
         changed = await VERBS[asked.verb].apply(queue, asked, where, True)
         return Trial(changed.count, changed.skipped, False)
-    # What the change itself would refuse, such as a priority that is out of bounds, is found by trying one.
+    # Errors of the change itself, such as a priority out of bounds, show when it is tried on no messages.
     await VERBS[asked.verb].apply(queue, asked, every(where, field("id") < -(1 << 62)), True)
     return Trial(int(number), 0, number.capped)
 
@@ -206,8 +206,8 @@ class ChangeProgress(msgspec.Struct, frozen=True, omit_defaults=True):
         count, skipped: how many messages it has changed, and skipped.
         over: whether it has ended.
         chunk: the turns that the next step of a replay pushes again.
-        behind: the turns before them.
-        doubtful: the turns whose step was interrupted, so that nobody knows whether they were pushed again.
+        behind: the turns before that chunk.
+        doubtful: the turns whose step was interrupted, so that it is unknown whether they were pushed again.
     """
 
     last: int | None = None
@@ -220,7 +220,7 @@ class ChangeProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     doubtful: tuple[ReplayChunk, ...] = ()
 
     def interrupted(self) -> ChangeProgress:
-        """Return the progress after a step that was started and did not end: what it may have pushed is left out."""
+        """Return the progress after an interrupted step: the turns that it may have pushed again are left out."""
         if self.chunk is None:
             return self
         doubtful = (*self.doubtful, self.chunk)
@@ -235,14 +235,14 @@ class ChangeProgress(msgspec.Struct, frozen=True, omit_defaults=True):
 async def part(
     queue: Queue[Any], asked: AskedChange, now: datetime, before: ChangeProgress, attempt: int
 ) -> ChangeProgress:
-    """Do the next step of a change; an interrupted step is repeated, but for a replay, which goes on behind it.
+    """Do the next step of a change. An interrupted step is repeated, except by a replay, which continues after it.
 
     Args:
         queue: the queue of the messages.
         asked: the requested change.
         now: when it was requested, which decides what is ready, delayed or in progress.
         before: the progress so far.
-        attempt: how often this step was started, including this time.
+        attempt: how many times this step was started, including this time.
     """
     match asked.verb:
         case "redrive":
@@ -280,7 +280,7 @@ async def _purged(queue: Queue[Any], before: ChangeProgress) -> ChangeProgress:
 
 
 async def _replayed(queue: Queue[Any], asked: AskedChange, before: ChangeProgress) -> ChangeProgress:
-    """Push a chunk of turns again, and look which turns are next: their place is noted before they are pushed."""
+    """Push a chunk of turns again, and look up the next ones: their place is recorded before they are pushed."""
     chosen = choice(queue.name, None, asked.where or EVERYTHING, None)
     store, chunk, behind = queue.database.store, before.chunk, before.behind
     done = Replayed(0)

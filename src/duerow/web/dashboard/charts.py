@@ -1,4 +1,4 @@
-"""Charts as plain geometry, which templates draw as SVG: they need no script, and can be printed."""
+"""Charts as plain geometry, which templates draw as SVG: they need no scripts and can be printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MINUTES: Final = 60
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """What a chart reaches over: how many columns, how long each is, and what that is called."""
+    """The time that a chart covers: how many columns it has, how long each is, and what the whole is called."""
 
     columns: int
     each: timedelta
@@ -63,7 +63,7 @@ class Tick(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """The tooltip of a minute."""
+    """The tooltip of a column."""
 
     x: float
     width: float
@@ -77,8 +77,8 @@ class Plot(msgspec.Struct, frozen=True):
         bars: the parts of its bars.
         lines: the points of its lines, by name.
         ticks: its horizontal lines.
-        columns: its minutes.
-        summary: what it shows, in a sentence, for screen readers.
+        columns: the tooltips of its columns.
+        summary: what it shows, in one sentence for screen readers.
     """
 
     bars: Sequence[Bar] = ()
@@ -99,7 +99,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class HeatMap(msgspec.Struct, frozen=True):
-    """A heat map of durations, minute by minute."""
+    """A heat map of durations, column by column."""
 
     cells: Sequence[Cell]
     ticks: Sequence[Tick]
@@ -116,14 +116,14 @@ class Spark(msgspec.Struct, frozen=True):
 
 
 def last_hour(minutes: Iterable[Minute], now: datetime) -> list[Minute | None]:
-    """Return the last 60 minutes in order; None: nothing happened in that minute."""
+    """Return the last 60 minutes in order; None for a minute in which nothing happened."""
     by_start = {one.start: one for one in minutes}
     this = now.replace(second=0, microsecond=0)
     return [by_start.get(this - timedelta(minutes=ago)) for ago in range(MINUTES - 1, -1, -1)]
 
 
 def last_day(periods: Iterable[Period], now: datetime) -> list[Minute | None]:
-    """Return the quarters of an hour of the last day in order; None: nothing was done in that one."""
+    """Return the quarters of an hour of the last day in order; None for one in which nothing was done."""
     by_start: dict[datetime, Minute] = {one.start: one for one in periods}
     return [by_start.get(start) for start in of_last_day(now)]
 
@@ -134,7 +134,7 @@ def ended(minute: Minute | None) -> int:
 
 
 def spark(values: Sequence[float], width: float = 96, height: float = 24) -> Spark:
-    """Return a sparkline of values, without the current minute, which is not over."""
+    """Return a sparkline of values, without the current minute, which has not ended."""
     shown = values[:-1] if len(values) > 1 else values
     most = max(shown, default=0)
     step = width / max(1, len(shown) - 1)

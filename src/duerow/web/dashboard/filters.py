@@ -23,7 +23,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def number(value: float | None) -> str:
-    """Return a number with separators; rates with two digits."""
+    """Return a number with separators; rates have two digits."""
     if value is None:
         return NONE
     if isinstance(value, int) or value == int(value):
@@ -114,7 +114,7 @@ def pretty(payload: Any) -> str:
 
 
 def coloured(payload: Any) -> Markup:
-    """Return a payload as indented JSON with syntax colouring; all of it is escaped."""
+    """Return a payload as indented JSON with syntax highlighting; all of it is escaped."""
     return _coloured(payload, 0)
 
 
@@ -136,7 +136,7 @@ def _coloured(value: Any, depth: int) -> Markup:
 
 
 def hexdump(payload: bytes, most: int = 1024) -> str:
-    """Return bytes as a hex dump with the printable characters beside it."""
+    """Return bytes as a hex dump, followed by the printable characters."""
     lines = []
     for start in range(0, min(len(payload), most), 16):
         row = payload[start : start + 16]
@@ -148,13 +148,13 @@ def hexdump(payload: bytes, most: int = 1024) -> str:
 
 
 def said(failure: Failure) -> str:
-    """Return the message of an error without its type, with which it may begin."""
+    """Return the message of an error, without its type if it begins with that."""
     text = failure.message.removeprefix(failure.type)
     return f": {text}" if text and text == failure.message else text
 
 
 def spark_page(consumer: str) -> str | None:
-    """Return the address of the Spark UI from the consumer name of a run on Spark; None if there is none."""
+    """Return the address of the Spark UI from the consumer name of a run on Spark; None if it has none."""
     found = re.search(r":spark (https?://[A-Za-z0-9.:\[\]-]+)/", consumer)
     return None if found is None else found[1]
 

@@ -1,4 +1,4 @@
-"""The flow through a pipeline: how much at each station and on each way, and where it is backed up."""
+"""The flow through a pipeline: how many messages are at each station and on each way, and where they back up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DrawnStation(msgspec.Struct, frozen=True):
         name: the name of the station and its queue.
         kind: relay, switch, fork, split, join, frame, sink, crossing or output.
         function: the name of its function.
-        note: further details.
+        note: more details.
         condition: its state.
         depth: how many messages are in its queue; None: unknown.
         capped: whether there may be more.
@@ -140,7 +140,7 @@ def ways(graph: Graph, found: list[DrawnStation]) -> list[PipelineWay]:
     """Return the ways between stations, with estimated numbers of messages.
 
     Queues count how many messages leave, but not where they go. If a station has one way, all messages take it; a fork
-    counts everything on every way; otherwise the ways share in proportion to what leaves the stations at their ends.
+    counts every message on every way; other stations divide them in proportion to what leaves the next stations.
     """
     by_name = {one.name: one for one in found}
     result = []
@@ -159,7 +159,7 @@ def ways(graph: Graph, found: list[DrawnStation]) -> list[PipelineWay]:
 
 
 def edges(found: list[PipelineWay]) -> str:
-    """Return the ways as JSON, for the script that draws them."""
+    """Return the ways as JSON for the script that draws them."""
     most = max((way.flow for way in found), default=0.0)
     return msgspec.json.encode(
         [

@@ -1,4 +1,4 @@
-"""The common part of all actions of forms: rights, errors, and the next page."""
+"""What the actions of all forms share: rights, errors, and the next page."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def as_json(text: str, name: str) -> Any:
             f"the {name} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
     except RecursionError:
-        raise InvalidMessage(f"the {name} is nested too deep") from None
+        raise InvalidMessage(f"the {name} is nested too deeply") from None
 
 
 def integer(text: str, name: str) -> int:

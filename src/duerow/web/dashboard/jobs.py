@@ -36,7 +36,7 @@ JOBS: Final = f"{RESERVED}jobs"
 """The queue of the jobs; its history keeps those that have ended."""
 
 KEPT: Final = timedelta(days=30)
-"""How long ended jobs are kept."""
+"""How long finished jobs are kept."""
 
 LEASE: Final = timedelta(seconds=30)
 """How long a job waits if its process is killed."""
@@ -45,16 +45,16 @@ MOST_AT_ONCE: Final = 4
 """How many jobs a process works on at the same time; the others wait."""
 
 SHOWN: Final = 100
-"""The most jobs in the list, of those that have ended and of those that have not."""
+"""The most jobs in the list, counting finished and unfinished ones separately."""
 
 LOOK: Final = 30.0
-"""Seconds between two checks for jobs that another process left."""
+"""Seconds between two checks for jobs that another process left behind."""
 
 POLL: Final = 1.0
-"""The same while there is one."""
+"""Seconds between two checks while there is a job."""
 
 AGAIN: Final = timedelta(seconds=5)
-"""How long until a step is tried again while the database is unavailable."""
+"""How long to wait before a step is tried again while the database is unavailable."""
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 
@@ -79,7 +79,7 @@ class BackgroundJob(msgspec.Struct, frozen=True):
 
     Attributes:
         id: its id.
-        said: what it does, and its progress.
+        said: its payload: what it does, and its progress.
         state: its state.
         began_at: when it started.
         stopping: whether somebody cancelled it.
@@ -135,11 +135,11 @@ class BackgroundJobs:
         self._web = web
         database = web.database
         self._queue: Queue[Any] = database.queue(JOBS, lease=LEASE, retry=fixed(AGAIN))
-        self._past: Queue[Any] = database.queue(JOBS, history=KEPT)  # only what is over is kept, not each part
+        self._past: Queue[Any] = database.queue(JOBS, history=KEPT)  # only finished jobs are kept, not every step
         self._wake = asyncio.Event()
         self._parts: set[asyncio.Task[None]] = set()
 
-    # What forms and pages ask for.
+    # For forms and pages.
 
     async def begin(
         self, title: str, queue: str, by: str, total: int | None, asked: AskedChange, highest: int | None = None
@@ -161,13 +161,13 @@ class BackgroundJobs:
         return _over(past[0]) if past else None
 
     async def under_way(self) -> list[BackgroundJob]:
-        """Return the jobs that are not over, latest first."""
+        """Return the unfinished jobs, latest first."""
         found = await self._queue.find(order="-due_at", limit=SHOWN)  # an index has this order
         found.sort(key=lambda one: one.id, reverse=True)
         return [job for one in found if (job := _live(one, False)) is not None]
 
     async def all(self) -> list[BackgroundJob]:
-        """Return the jobs that are not over, and then the others, latest first."""
+        """Return the unfinished jobs, then the finished ones, each latest first."""
         past = await self._past.history(limit=SHOWN)
         return [*await self.under_way(), *(job for one in past if (job := _over(one)) is not None)]
 
@@ -179,7 +179,7 @@ class BackgroundJobs:
     # The work.
 
     async def run(self) -> None:
-        """Work on jobs as long as this process serves the pages."""
+        """Work on jobs for as long as this process serves the pages."""
         while True:
             self._wake.clear()
             try:
@@ -207,10 +207,10 @@ class BackgroundJobs:
         self._parts.discard(task)
         self._wake.set()
         if not task.cancelled() and (error := task.exception()) is not None:
-            LOG.error("a part of a background job failed", exc_info=error)
+            LOG.error("a step of a background job failed", exc_info=error)
 
     async def _do(self, reservation: BareReservation[Any]) -> None:
-        """Do one step of a job, and settle it: it goes to the end of the queue, or has ended."""
+        """Do one step of a job, and settle it: the job goes to the end of the queue, or is finished."""
         said = msgspec.convert(reservation.message.payload, JobState)
         keeping = asyncio.create_task(self._keep(reservation))
         try:
@@ -228,8 +228,8 @@ class BackgroundJobs:
             else:
                 await self._past.settle([(reservation, Commit(_payload(after)))])
                 await self._queue.remove(key=_cancelling(reservation.message.id))
-        except (LeaseLost, StoreUnavailable) as error:  # its next holder does this part again
-            LOG.warning("a part of the job %r was done, but could not be recorded: %s", said.title, error)
+        except (LeaseLost, StoreUnavailable) as error:  # its next holder repeats this step
+            LOG.warning("a step of the job %r was done, but could not be recorded: %s", said.title, error)
 
     async def _part(self, reservation: BareReservation[Any], said: JobState) -> JobState:
         """Do the next step of a job; return its new payload."""
@@ -254,7 +254,7 @@ class BackgroundJobs:
         return msgspec.structs.replace(said, state=state, error=error, ended_at=self._now())
 
     async def _keep(self, reservation: BareReservation[Any]) -> None:
-        """Extend the lease during a step, which may take long."""
+        """Extend the lease during a step, which may take a long time."""
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 3)
             try:
@@ -293,5 +293,5 @@ def _payload(said: JobState) -> Any:
 def _said(payload: Any) -> JobState | None:
     try:
         return msgspec.convert(payload, JobState)
-    except msgspec.ValidationError:  # not a job, or one of another version, or encrypted with a key that is not here
+    except msgspec.ValidationError:  # not a job, or one of another version, or encrypted with a missing key
         return None

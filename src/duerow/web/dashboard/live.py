@@ -1,4 +1,4 @@
-"""The data of the pages, read once for all viewers, and only while there are any."""
+"""The data of the pages, read once for all viewers, and only while there are viewers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ AGE: Final = 0.5
 """Seconds for which data is reused, so that a change appears within a second."""
 
 SLOW_AGE: Final = 2.0
-"""The same for data that seldom changes: pipelines and consumers."""
+"""Seconds for which data that seldom changes is reused: pipelines and consumers."""
 
 STALE: Final = 30.0
 """Seconds for which old queue names are shown while new ones are read, which takes a while for many queues."""
 
 MINUTES_AGE: Final = 5.0
-"""The same for per-minute counts, which processes write every ten seconds."""
+"""Seconds for which per-minute counts are reused, which processes write every ten seconds."""
 
 LOOKED_AT: Final = 5.0
-"""Seconds after the last request for the board, after which it is no longer read."""
+"""Seconds without a request for the board after which it is no longer read."""
 
 SHARE: Final = 0.25
 """Seconds in each round for reading queues that are on nobody's screen."""
@@ -58,20 +58,20 @@ LIST_WAIT = 0.1
 """Seconds that a page waits for its list of messages; one that takes longer is shown once it is there."""
 
 SEARCH_REST: Final = 4.0
-"""A search is repeated after four times as long as it took, so that it takes up a fifth of a connection at most."""
+"""A search rests for four times as long as it took, so that it uses at most a fifth of a connection's time."""
 
 NAMES_REST: Final = 9.0
-"""Names are read anew after nine times as long as it took: some databases need a statement for each."""
+"""Reading names rests for nine times as long as it took: some databases need a statement for each name."""
 
 LONGEST_REST: Final = 10.0
-"""Seconds of reading that count at most for how long something slow is shown again."""
+"""The most seconds of reading that count when the rest after it is computed."""
 
 FORGET: Final = 60.0
 """Seconds after which an unused value is dropped."""
 
 
 class Card(msgspec.Struct, frozen=True):
-    """The board's data of a queue.
+    """A queue's data on the board.
 
     Attributes:
         stats: its state.
@@ -87,7 +87,7 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class _Kept:
-    """A value that is being read, or was."""
+    """A value that is being read or has been read."""
 
     def __init__(self, task: asyncio.Task[Any], began: float) -> None:
         self.task = task
@@ -100,8 +100,8 @@ class _Kept:
 class Live:
     """Reads data once for all viewers, and reuses it for half a second.
 
-    Any number of viewers of a page cost the database no more than one. Nothing is read in the background unless
-    somebody looks at the overview.
+    Any number of viewers of a page cost the database no more than one viewer. Nothing is read in the background unless
+    somebody is looking at the overview.
 
     Args:
         web: the state of the web application.
@@ -133,8 +133,8 @@ class Live:
             key: the name of the data.
             read: reads the data.
             age: the seconds for which the result is reused.
-            stale: the further seconds for which an old result is returned, while a new one is read in the background.
-            rest: how many times as long as reading took a slow result is reused.
+            stale: the additional seconds for which an old result is returned while a new one is being read.
+            rest: how long a slow result is reused, as a multiple of the time that reading it took.
         """
         now, kept = self._reading(key, read, age, stale, rest)
         before_task = kept.before
@@ -143,9 +143,9 @@ class Live:
         return cast(T, await asyncio.shield(kept.task))
 
     async def soon(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T | None:
-        """Return the result of a search if it is there soon, else the previous one; None if there is none yet.
+        """Return the result of a search if it arrives soon, else the previous one; None if there is none yet.
 
-        The search goes on, and whoever asks again gets its result. It is repeated as seldom as by `searched`.
+        The search continues, and a later call gets its result. It is repeated as seldom as with `searched`.
         """
         now, kept = self._reading(key, read, AGE, STALE, SEARCH_REST)
         if not kept.task.done():
@@ -158,7 +158,7 @@ class Live:
     def _reading(
         self, key: Hashable, read: Callable[[], Awaitable[Any]], age: float, stale: float, rest: float
     ) -> tuple[float, _Kept]:
-        """Return the time and the data of this key, which is being read or was read; it is read anew if it is old."""
+        """Return the time and the data of this key, read or being read; data that is too old is read again."""
         now = time.monotonic()
         kept = self._kept.get(key)
         if kept is None or now > kept.fresh_until:
@@ -176,7 +176,7 @@ class Live:
         self._kept = {key: kept for key, kept in self._kept.items() if key == "names"}
 
     def forget_names(self) -> None:
-        """Read the names of queues anew: somebody has added one."""
+        """Read the names of queues again next time, because somebody has added one."""
         self._kept.pop("names", None)
 
     def _forget(self, now: float) -> None:
@@ -189,7 +189,7 @@ class Live:
         """Return the names of all queues except duerow's own; `own` includes queues in the user's tables."""
         found = await self.shared("names", self.web.database.known_queues, AGE, STALE, NAMES_REST)
         rows = set(self.web.options.queues)
-        names = set(found)  # known_queues leaves out those that duerow keeps for itself
+        names = set(found)  # known_queues leaves out duerow's own queues
         return sorted(names | rows if own else names - rows)
 
     async def definitions(self) -> dict[str, Defined]:
@@ -231,7 +231,7 @@ class Live:
         return dict(zip(names, found, strict=True))
 
     async def board(self) -> dict[str, Card]:
-        """Return the states of all queues that have been read; a task keeps reading while anybody looks."""
+        """Return the states of all queues read so far; a task keeps reading them while anybody is looking."""
         self._asked_at = time.monotonic()
         if self._sweeping is None or self._sweeping.done():
             self._round = asyncio.Event()
@@ -296,7 +296,7 @@ class Live:
 
 
 def fresh_until(began: float, now: float, age: float, rest: float) -> float:
-    """Return until when something is shown again that took from `began` to `now` to read."""
+    """Return until when data is reused that took from `began` to `now` to read."""
     took = now - began
     return max(began + age, now + min(took * rest, LONGEST_REST * rest) if took * rest > age else 0.0)
 
@@ -313,4 +313,4 @@ def _expire(kept: _Kept, began: float, age: float, rest: float, task: asyncio.Ta
     now = time.monotonic()
     kept.fresh_until = fresh_until(began, now, age, rest)
     if not task.cancelled():
-        task.exception()  # those who wait get it; nobody may be left
+        task.exception()  # callers that wait get it, but there may be none

@@ -1,4 +1,4 @@
-"""Pages: rendered by templates, and kept live by server-sent events."""
+"""Pages: rendered from templates, and kept live by server-sent events."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CompiledTemplates(BytecodeCache):
         self._compiled: dict[tuple[str, str], CodeType] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Give the bucket its code, if the template was compiled before."""
+        """Give the bucket its code if the template has been compiled before."""
         bucket.code = self._compiled.get((bucket.key, bucket.checksum))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
@@ -122,7 +122,7 @@ class DashboardPages:
         digest = hashlib.sha256(block.encode()).hexdigest()[:16]
         stream = visit.here(live=digest) if shown.live and visit.request.method == "GET" else None
         flash = self.flashes.pop(visit.get("said"), None)
-        # A template made it, so it is markup already; what came from messages was escaped there.
+        # The block was rendered by a template, so it is markup already, with all values of messages escaped.
         html = template.render({**values, "live_block": Markup(block), "stream": stream, "flash": flash})  # noqa: S704
         return HTMLResponse(html, shown.status)
 
@@ -205,8 +205,8 @@ def failed(error: DuerowError) -> Shown:
 
 def _trouble(error: DuerowError) -> str:
     if isinstance(error, StoreUnavailable):
-        return "The database cannot be reached. The page shows what was last read, and updates once it is back."
-    return "This page could not be updated. It shows what was last read."
+        return "The database cannot be reached. This page shows the last data read, and updates once it is back."
+    return "This page could not be updated. It shows the last data read."
 
 
 def _block(template: Template, values: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ class _Lasting(StaticFiles):
     """Files whose addresses change with their contents."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, which browsers may cache for ever."""
+        """Return a file, which browsers may cache forever."""
         response = await super().get_response(path, scope)
         if scope.get("query_string"):
             response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
@@ -98,4 +98,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 ERRORS: Final = {HTTPException: _refused, Refusal: _refused, DuerowError: _refused}
-"""The handlers of errors that no page has caught."""
+"""The handlers of errors that no page catches."""

@@ -1,4 +1,4 @@
-"""The state of a queue of rows in the form of other queues."""
+"""The state of a queue of rows, in the same form as for other queues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def stats_of(queue: EntityQueue[Any]) -> Stats:
-    """Return the statistics of a queue of rows in the form of other queues; numbers that rows lack are 0."""
+    """Return the statistics of a queue of rows in the same form as for other queues; missing numbers are 0."""
     found = await queue.stats()
     rates = {minutes: Rates() for minutes in WINDOWS}
     return Stats(

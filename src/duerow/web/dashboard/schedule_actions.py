@@ -40,9 +40,7 @@ class ScheduleActions(FormActions):
         name = check_schedule_name(typed.get("name", "") if before is None else before.name)
         known = {one.name for one in await database.schedules()}
         if before is None and name in known:
-            raise ConfigurationError(
-                f"there is a schedule {briefly(name)} already: change that one, or say another name"
-            )
+            raise ConfigurationError(f"there is already a schedule {briefly(name)}: change it, or choose another name")
         queue = forms.queue_name(typed, "queue")
         for one in (queue, *([] if before is None else [before.queue])):
             self.require(visit, one)
@@ -61,7 +59,7 @@ class ScheduleActions(FormActions):
         self.require(visit, one.queue)
         database, name = self.web.database, one.name
         if verb == "remove" and str(form.get("confirm", "")).strip() != name:
-            raise ConfigurationError(f"nothing was removed: to remove schedule {name!r}, type its name")
+            raise ConfigurationError(f"nothing was removed: type the schedule's name, {name!r}, to remove it")
         await self.web.record(visit.viewer, f"schedule {verb}", one.queue, schedule=name)
         match verb:
             case "pause":
@@ -83,7 +81,7 @@ def _declared(typed: dict[str, str], before: Schedule | None) -> dict[str, Any]:
     """Return the arguments of `Database.schedule` from a form.
 
     Raises:
-        InvalidMessage: a field is no JSON, span, time or number.
+        InvalidMessage: a field is not valid JSON, or not a span, time or number.
         ConfigurationError: the kind of recurrence is unknown, or the payload is of a type that a form cannot write.
     """
     said = typed.get("when", "")
@@ -106,9 +104,9 @@ def _declared(typed: dict[str, str], before: Schedule | None) -> dict[str, Any]:
         case "daily":
             declared["daily"] = said.replace(",", " ").split()
         case other:
-            raise ConfigurationError(f"a schedule has cron, every or daily, not {briefly(other)}")
+            raise ConfigurationError(f"a schedule ticks by cron, every or daily, not {briefly(other)}")
     if declared["headers"] is not None and not isinstance(declared["headers"], dict):
-        raise InvalidMessage("headers are a JSON object of names and values")
+        raise InvalidMessage("headers must be a JSON object of names and values")
     return declared
 
 
@@ -116,7 +114,7 @@ def _payload(typed: str, before: Schedule | None) -> Any:
     """Return the payload from a form; an empty field keeps the payload of the schedule."""
     if before is not None and before.kind != JSON:
         raise ConfigurationError(
-            f"the payload of schedule {before.name!r} is of kind {before.kind!r}, which no form can write: change the "
+            f"the payload of schedule {before.name!r} is of kind {before.kind!r}, which no form can edit: change the "
             "schedule in the program that declares it"
         )
     if typed:

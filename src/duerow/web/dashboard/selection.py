@@ -21,17 +21,17 @@ from duerow.where import parse
 
 ORDERS: Final = {
     "-due_at": "latest due first",
-    "due_at": "due first",
+    "due_at": "earliest due first",
     "-id": "newest first",
     "id": "oldest first",
     "priority": "by priority",
     "-attempts": "most attempts first",
-    "-last_attempt_at": "last tried first",
+    "-last_attempt_at": "latest attempt first",
 }
 
 
 DEFAULTS: Final = {"ready": "due_at", "delayed": "due_at", "leased": "due_at", "stopped": "-id", "dead": "-id"}
-"""The order in which a tab shows its messages at first, if not that of all messages: an index has each of them."""
+"""The default order of a tab's messages if it differs from the one for all messages; each is that of an index."""
 
 
 class Selection(msgspec.Struct):
@@ -42,8 +42,8 @@ class Selection(msgspec.Struct):
         where: the text of the condition.
         refused: why the condition is invalid; None: it is valid, or there is none.
         order: the order.
-        after: the place after which the page begins: a value of the order's field, and an id.
-        stopped: why the search was stopped before it found a page; None: it was not.
+        after: the place after which the page begins: an id, and a value of the field that orders the list.
+        stopped: why the search was stopped before it found a page; None: it was not stopped.
     """
 
     tab: str
@@ -83,7 +83,7 @@ def selection(visit: Visit, indexed: Collection[str] = ()) -> Selection:
 
 
 def _is_served(where: Condition, indexed: Collection[str]) -> bool:
-    """Return whether an index of a payload field has the messages for which a condition holds, in the order of ids."""
+    """Return whether an index of a payload field has the messages that match a condition, in the order of their ids."""
     paths = {one.path for one in conjuncts(where) if isinstance(one, Compare) and one.operator == "="}
     return any(path_text(path).removeprefix("payload.") in indexed for path in paths if path[0] == "payload")
 

@@ -1,4 +1,4 @@
-"""Suggestions of the condition field: fields, and their values in the latest messages of a queue."""
+"""Suggestions for the condition field: fields, and their values in the latest messages of a queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duerow.web.refusals import Refusal
 from duerow.web.web import Web
 
 SAMPLE: Final = 50
-"""How many of a queue's latest messages are read: those that are due last, which an index has."""
+"""How many of a queue's latest messages are read: those that are due last, which an index finds."""
 
 SAMPLE_AGE: Final = 10.0
 """Seconds for which suggestions are reused."""
@@ -28,7 +28,7 @@ LONGEST: Final = 60
 
 
 async def suggestions(visit: Visit, name: str) -> dict[str, list[str]]:
-    """Return fields of the messages of a queue as conditions write them, each with values to compare it with."""
+    """Return fields of the messages of a queue in the syntax of conditions, each with values to compare it with."""
     handle = await visit.web.queue(name)
 
     async def sampled() -> list[Message[Any]]:
@@ -36,7 +36,7 @@ async def suggestions(visit: Visit, name: str) -> dict[str, list[str]]:
 
     try:
         latest = await visit.live.shared(("sample", name), sampled, SAMPLE_AGE, SAMPLE_AGE)
-    except DuerowError:  # the list below says what is wrong
+    except DuerowError:  # the list of messages shows the error
         return {}
     return fields_of(visit.web, name, latest)
 

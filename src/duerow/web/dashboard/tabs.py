@@ -29,7 +29,8 @@ def of_tab(tab: str, now: datetime) -> Condition:
         case "delayed":
             return status.in_(LIVE) & (due > now) & field("leased_until").is_null()
         case "leased":
-            return (field("leased_until") > now) & (due > now)  # it is due when its lease ends, and an index has that
+            # A leased message is due when its lease ends, and an index finds due times.
+            return (field("leased_until") > now) & (due > now)
         case "stopped":
             return status.in_(LIVE) & due.is_null()
         case _:

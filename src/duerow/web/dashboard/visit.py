@@ -23,10 +23,10 @@ PAGE: Final = 50
 
 DAY_AGE: Final = 30.0
 STALE: Final = 30.0
-"""Seconds for which the charts of a day are shown again, and for how many more while they are read anew."""
+"""Seconds for which the charts of a day are reused, and for how many more while new ones are being read."""
 
 OFFERED: Final = 200
-"""Up to how many queues are offered as targets; with more their names are typed."""
+"""The most queues that are offered as targets; if there are more, their names have to be typed."""
 
 SLASH: Final = "~"
 """The replacement for a slash in a queue's name in addresses: no name contains this character."""
@@ -92,12 +92,12 @@ class Visit:
         return bool(self.viewer.may("view", queue))
 
     def operates(self, queue: str | None = None) -> bool:
-        """Return whether the viewer may change messages of a queue; without a queue: of all queues."""
+        """Return whether the viewer may change messages of a queue, or of all queues if none is given."""
         return not self.web.read_only and bool(self.viewer.may("operate", queue))
 
     @property
     def scale(self) -> Scale:
-        """What charts reach over: the last hour, or the last day if the address says so."""
+        """What charts cover: the last hour, or the last day if the address asks for it."""
         return DAY if self.get("span") == "day" else HOUR
 
     async def columns(self, name: str, minutes: list[Minute]) -> list[Minute | None]:
@@ -110,11 +110,11 @@ class Visit:
 
     @property
     def may_add(self) -> bool:
-        """Whether the viewer may change queues of some name, and so add some."""
+        """Whether the viewer may change queues with certain names, and so may add them."""
         return not self.web.read_only and any(self.viewer.may("operate", pattern) for pattern in self.viewer.roles)
 
     async def others(self, name: str) -> list[str]:
-        """Return the queues to which messages of this one may be sent; none if there are too many to choose from."""
+        """Return the queues to which messages of this one may be moved; none if there are too many to choose from."""
         names = await self.live.names(own=False)
         return [one for one in names if one != name and self.operates(one)] if len(names) <= OFFERED else []
 
@@ -150,7 +150,7 @@ def _parts(request: Request) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """Return a name as a part of an address; dots alone would mean a folder."""
+    """Return a name as a part of an address; a name of only dots would mean a folder."""
     text = name.replace("/", SLASH)
     return f"{SLASH * 2}{text}" if text in (".", "..") else text
 

@@ -23,17 +23,17 @@ from duerow.web.security.viewer import Roles, roles_of
 
 SHORTEST_PASSWORD: Final = 8
 LONGEST_PASSWORD: Final = 1_024
-"""The longest password that is hashed: hashing must not become a way to keep the server busy."""
+"""The longest password that is hashed, so that hashing cannot be used to keep the server busy."""
 
 TOKEN: Final = "duerow_"  # noqa: S105 - the beginning of all tokens
-"""The prefix of tokens, by which tools can find leaked ones."""
+"""The prefix of tokens, so that tools can find leaked ones."""
 
 _HASHER: Final = PasswordHasher()
 """Hashes passwords, and checks them, at the cost that `argon2` recommends."""
 
 
 def _of_nobody() -> str:
-    """Return what looks like the hash of a password, and is made of chance: a real one would take long to make."""
+    """Return random text that looks like the hash of a password; computing a real hash would take too long."""
     cost = f"m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}"
     salt, made = (b64encode(secrets.token_bytes(size)).rstrip(b"=") for size in (_HASHER.salt_len, _HASHER.hash_len))
     return f"$argon2id$v=19${cost}${salt.decode()}${made.decode()}"
@@ -82,7 +82,7 @@ class Accounts:
         self._accounts = dict(accounts)
         self._secret = secret
         self._roles = {name: _checked(name, account) for name, account in accounts.items()}
-        # Hashing is meant to be slow and to take memory: a flood of logins must not take all of it.
+        # Hashing is slow and takes memory by design: a flood of logins must not use up all memory.
         self._hashing = asyncio.Semaphore(2)
 
     @property
@@ -101,7 +101,7 @@ class Accounts:
         """Read the accounts again if they have changed; accounts given in code never do."""
 
     def get(self, name: str) -> Account | None:
-        """Return the account of this name; None if there is none."""
+        """Return the account with this name; None if there is none."""
         self.refresh()
         return self._accounts.get(name)
 
@@ -111,7 +111,7 @@ class Accounts:
         return dict(self._accounts)
 
     def roles(self, name: str) -> Roles:
-        """Return the roles of the account of this name."""
+        """Return the roles of the account with this name."""
         return self._roles[name]
 
     def of_token(self, token: str) -> str | None:
@@ -125,7 +125,7 @@ class Accounts:
         return found
 
     async def verify(self, name: str, password: str) -> bool:
-        """Return whether this is the password of the account; this takes as long if there is no such account."""
+        """Return whether this is the password of the account; takes equally long if there is no such account."""
         account = self.get(name)
         known = account is not None and account.password is not None
         kept = account.password if account is not None and account.password is not None else _NOBODY
@@ -139,7 +139,7 @@ class AccountsFile(Accounts):
     """Accounts in a file that `duerow dashboard user add` writes; changes to it take effect at once.
 
     Raises:
-        ConfigurationError: the file cannot be read, or not only its owner can change it.
+        ConfigurationError: the file cannot be read, or users other than its owner can change it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -153,7 +153,7 @@ class AccountsFile(Accounts):
         try:
             found = self.path.stat()
         except OSError as error:
-            raise ConfigurationError(f"the file of accounts {str(self.path)!r} cannot be read: {error}") from error
+            raise ConfigurationError(f"the accounts file {str(self.path)!r} cannot be read: {error}") from error
         seen = (found.st_mtime_ns, found.st_ino, found.st_size)
         if seen == self._seen:
             return
@@ -165,7 +165,7 @@ class AccountsFile(Accounts):
 def hash_password(password: str) -> str:
     """Return the argon2 hash of a password; raise ConfigurationError if it is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise ConfigurationError(f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters")
+        raise ConfigurationError(f"a password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters")
     return _HASHER.hash(password)
 
 
@@ -175,7 +175,7 @@ def new_token() -> str:
 
 
 def digest(token: str) -> str:
-    """Return the digest of an API token; a fast hash is enough, since a random token cannot be guessed."""
+    """Return the digest of an API token; a fast hash is enough, because a random token cannot be guessed."""
     return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
 
 
@@ -213,23 +213,23 @@ def _checked(name: str, account: Account) -> Roles:
     if not name or not name.isprintable() or len(name) > 100:
         raise ConfigurationError(f"an account cannot be called {shown(name)}: use 1 to 100 printable characters")
     if account.password is not None and not account.password.startswith("$argon2"):
-        raise ConfigurationError(f"the password of account {name!r} is not a hash that hash_password() made")
+        raise ConfigurationError(f"the password of account {name!r} is not a hash made by hash_password()")
     return roles_of(account.roles)
 
 
 def _read(path: Path, found: os.stat_result) -> _File:
     if stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH | stat.S_IROTH):
         raise ConfigurationError(
-            f"the file of accounts {str(path)!r} can be read by everybody, or changed by others: chmod 600 it"
+            f"the accounts file {str(path)!r} can be read by everybody, or changed by others; run chmod 600 on it"
         )
     try:
         return msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.DecodeError) as error:
-        raise ConfigurationError(f"the file of accounts {str(path)!r} cannot be read: {error}") from error
+        raise ConfigurationError(f"the accounts file {str(path)!r} cannot be read: {error}") from error
 
 
 def _write(path: Path, kept: _File) -> None:
-    """Replace the file as a whole, readable by its owner alone."""
+    """Replace the whole file; only its owner can read it."""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
         try:
@@ -240,4 +240,4 @@ def _write(path: Path, kept: _File) -> None:
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise ConfigurationError(f"the file of accounts {str(path)!r} cannot be written: {error}") from error
+        raise ConfigurationError(f"the accounts file {str(path)!r} cannot be written: {error}") from error

@@ -41,16 +41,16 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""The headers that reveal a proxy: a request through one may come from any machine."""
+"""The headers that reveal a proxy; a request through a proxy may come from any machine."""
 
 READS: Final = frozenset(f"/api/v1/store/{one.name}" for one in OPERATIONS.values() if one.reads)
-"""What only reads, though it is sent with POST: the question does not fit into an address."""
+"""The paths that only read although they use POST, because their arguments do not fit into a URL."""
 
 FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Guard:
-    """Recognises the viewer, refuses what is not allowed, and adds security headers to responses.
+    """Recognizes the viewer, refuses what is not allowed, and adds security headers to responses.
 
     Args:
         app: the application behind the guard.
@@ -63,7 +63,7 @@ class Guard:
         self._rate = parse(web.options.rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request; nothing here speaks WebSocket."""
+        """Handle a request; WebSockets are not supported."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -113,7 +113,7 @@ class Guard:
             receive = await self._check_form_token(request, path, session, viewer, receive)
         return receive
 
-    # Who.
+    # Who sends the request.
 
     async def _viewer(self, request: Request, session: BrowserSession) -> Viewer | None:
         found = await self._recognised(request, session)
@@ -158,10 +158,10 @@ class Guard:
         proxy = self._options.proxy
         return proxy.client_of(request) if proxy is not None and proxy.is_peer(request) else peer_of(request)
 
-    # What may not pass.
+    # What is refused.
 
     def _check_host(self, request: Request, path: str) -> None:
-        """Refuse names of others, by which a page of theirs could read what is here (DNS rebinding)."""
+        """Refuse other host names, with which a foreign page could read these pages (DNS rebinding)."""
         name = host_of(request.headers)
         options = self._options
         if options.is_open:
@@ -170,15 +170,17 @@ class Guard:
                 raise Refusal(
                     403,
                     "local-only",
-                    "without users it answers this machine alone; give it users, a trusted proxy or a function that "
+                    "without users, only this machine may connect; set up accounts, a trusted proxy or a function that "
                     "tells who a request is from",
                 )
             if name not in LOCAL_NAMES | set(options.hosts):
                 raise Refusal(
-                    403, "wrong-host", f"it is not known as {shown(name)}; use localhost, or name it in hosts="
+                    403,
+                    "wrong-host",
+                    f"this host name is not allowed: {shown(name)}; use localhost, or add it to hosts=",
                 )
-        elif options.hosts and name not in options.hosts and path not in HEALTH:  # probes know addresses alone
-            raise Refusal(403, "wrong-host", f"it is not known as {shown(name)}")
+        elif options.hosts and name not in options.hosts and path not in HEALTH:  # probes use addresses, not names
+            raise Refusal(403, "wrong-host", f"this host name is not allowed: {shown(name)}")
 
     async def _check_rate(self, viewer: Viewer) -> None:
         who = viewer.name or viewer.address
@@ -194,12 +196,12 @@ class Guard:
     async def _check_form_token(
         self, request: Request, path: str, session: BrowserSession, viewer: Viewer, receive: Receive
     ) -> Receive:
-        """Refuse what another site has a browser send; return how to read the body again."""
+        """Refuse requests that another site makes a browser send; return how to read the body again."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if path.startswith(API):
             bearer = request.headers.get("authorization", "").lower().startswith("bearer ")
             if viewer.means == "token" or (viewer.means == "host" and bearer):
-                return receive  # no browser sends those by itself
+                return receive  # no browser adds such a token on its own
             if viewer.means == "local" and not _is_foreign(request) and kind not in (*FORMS, "text/plain"):
                 return receive
         token = request.headers.get("x-csrf-token", "")
@@ -244,7 +246,7 @@ def host_of(headers: Headers) -> str:
 
 
 def _is_foreign(request: Request) -> bool:
-    """Return whether a browser says that a page of another site sent this."""
+    """Return whether, according to the browser, a page of another site sent this request."""
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return True
     origin = request.headers.get("origin")
@@ -252,7 +254,7 @@ def _is_foreign(request: Request) -> bool:
 
 
 def _limited(request: Request, receive: Receive, most: int) -> Receive:
-    """Return a `receive` that refuses a body which is too large, also one that does not say so beforehand."""
+    """Return a `receive` that refuses a body that is too large, even if its size was not declared."""
     said = request.headers.get("content-length", "0")
     if not said.isascii() or not said.isdigit() or int(said) > most:
         raise too_large(most)
@@ -271,11 +273,11 @@ def _limited(request: Request, receive: Receive, most: int) -> Receive:
 
 def too_large(most: int) -> Refusal:
     """Return the refusal of a body that is too large."""
-    return Refusal(413, "too-large", f"a request has at most {most:,} bytes; send several")
+    return Refusal(413, "too-large", f"a request may have at most {most:,} bytes; send several smaller ones")
 
 
 async def whole_body(receive: Receive) -> bytes | None:
-    """Return the body of a request; None if whoever sends it has gone before its end."""
+    """Return the body of a request; None if the sender disconnected before it was complete."""
     chunks: list[bytes] = []
     while True:
         message = await receive()

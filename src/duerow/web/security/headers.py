@@ -1,4 +1,4 @@
-"""Headers of every response: nothing from other hosts, no inline scripts or styles, no frames, no caching."""
+"""The headers of every response: they forbid other hosts, inline scripts and styles, frames and caching."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class TrustedProxy:
     """A proxy that logs users in and names them in a header (oauth2-proxy, Authelia, Pomerium, …).
 
     Args:
-        addresses: the addresses or networks of the proxy; its headers are ignored if they come from elsewhere.
+        addresses: the addresses or networks of the proxy; its headers are ignored in requests from elsewhere.
         header: the header with the user's name. The proxy must remove this header from incoming requests.
         roles: the roles of all users, or a function of (name, request headers) that returns the roles of a user; None
             refuses the user.
@@ -51,13 +51,13 @@ class TrustedProxy:
             return None
         names = request.headers.getlist(self.header)
         if len(names) != 1 or not names[0].strip():
-            return None  # two of them: one is not the proxy's
+            return None  # of two headers, at least one is not from the proxy
         name = names[0].strip()
         roles: Any = self._roles(name, request.headers) if callable(self._roles) else self._roles
         return None if roles is None else (name, roles_of(roles))
 
     def client_of(self, request: Request) -> str:
-        """Return the client's address as the proxy reports it: the last one, which it added itself."""
+        """Return the client's address as the proxy reports it: the last one, which the proxy itself added."""
         said = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
         return said or peer_of(request)
 
@@ -86,4 +86,4 @@ def _network(address: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(address)
     except ValueError as error:
-        raise ConfigurationError(f"a trusted proxy has an address or a network, not {shown(address)}") from error
+        raise ConfigurationError(f"a trusted proxy is an address or a network, not {shown(address)}") from error

@@ -26,8 +26,8 @@ class BrowserSession(msgspec.Struct, frozen=True):
 
     Attributes:
         id: a random id, to which form tokens are bound.
-        user: the account that logged in; empty: none.
-        mark: the mark of the account's password at the login.
+        user: the account that logged in; empty if none has.
+        mark: the mark of the account's password at login.
     """
 
     id: str
@@ -36,14 +36,14 @@ class BrowserSession(msgspec.Struct, frozen=True):
 
 
 class Sessions:
-    """Signs sessions and reads them back. Windows that share them share their logins.
+    """Signs sessions and reads them back. Applications that share this object share their logins.
 
     Attributes:
-        logins: counts how many logins were tried.
+        logins: counts login attempts.
 
     Args:
         secret: the secret that signs them.
-        lasting: how long a session lasts after the login.
+        lasting: how long a session lasts after login.
     """
 
     def __init__(self, secret: str, lasting: timedelta) -> None:

@@ -36,9 +36,9 @@ class Viewer(msgspec.Struct, frozen=True):
     Attributes:
         name: its name; empty if nobody has to log in.
         roles: its roles by patterns of queue names, as `roles_of` returns them.
-        means: how it was recognised.
+        means: how it was recognized.
         address: the address that the request comes from.
-        read_only: whether it may only read, whatever its roles are.
+        read_only: whether it may only read, regardless of its roles.
     """
 
     name: str
@@ -50,8 +50,8 @@ class Viewer(msgspec.Struct, frozen=True):
     def may(self, what: Right, queue: str | None = None) -> bool:
         """Return whether the viewer has a right to a queue.
 
-        Without a queue: whether the viewer may view anything at all, or has any other right to all queues. duerow's
-        internal queues can be viewed by operators of all queues, and changed by nobody.
+        Without a queue: whether the viewer may view anything at all, or has any other right to all queues. Operators of
+        all queues may view duerow's internal queues; nobody may change them.
         """
         if self.read_only and what != "view":
             return False

@@ -59,7 +59,7 @@ def plain(status: int, text: str = "<html>", **headers: str) -> Answer:
     [
         (problem(401, "log in"), ConfigurationError, "refuses this token"),
         (problem(403, "shop may not push queue 'mail'"), ConfigurationError, "does not allow.*may not push"),
-        (problem(413, "at most 9 bytes"), InvalidMessage, "no request as large as this: at most 9 bytes"),
+        (problem(413, "at most 9 bytes"), InvalidMessage, "a request as large as this: at most 9 bytes"),
         (problem(422, "odd"), ConfigurationError, r"does not understand messages\.push: odd"),
         (problem(500, "a fault"), DuerowError, "failed at messages.push with 500: a fault"),
         (problem(404, "no"), ConfigurationError, "no duerow API.*without /api/v1"),

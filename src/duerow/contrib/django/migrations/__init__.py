@@ -1,1 +1,1 @@
-"""Found by Django, by its place."""
+"""Django finds this package by its location."""

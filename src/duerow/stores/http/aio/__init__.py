@@ -1,1 +1,1 @@
-"""The awaited connections to the API."""
+"""The async connections to the API."""

@@ -1,4 +1,4 @@
-"""The clients of one site: one for each event loop."""
+"""The clients for a site: one for each event loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HttpClients:
         self._clients: weakref.WeakKeyDictionary[Any, tuple[int, httpx.AsyncClient]] = weakref.WeakKeyDictionary()
 
     def client(self) -> httpx.AsyncClient:
-        """Return the client of the running loop, in this process."""
+        """Return this process's client for the running loop."""
         loop = asyncio.get_running_loop()
         process, client = self._clients.get(loop, (0, None))
         if client is None or process != os.getpid():
@@ -31,7 +31,7 @@ class HttpClients:
         return client
 
     async def close(self) -> None:
-        """Close the client of this loop."""
+        """Close the client for this loop."""
         process, client = self._clients.pop(asyncio.get_running_loop(), (0, None))
         if client is not None and process == os.getpid():
             await client.aclose()

@@ -1,1 +1,1 @@
-"""The blocking way to the API."""
+"""The blocking connections to the API."""

@@ -1,4 +1,4 @@
-"""The client of one place: one for each process."""
+"""The clients for a site: one for each process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HttpClients:
         self._client: httpx.Client | None = None
 
     def client(self) -> httpx.Client:
-        """Return the client of this process: a child does not use its parent's connections."""
+        """Return this process's client: a child process does not use its parent's connections."""
         if self._client is None or self._process != os.getpid():
             with self._lock:
                 if self._client is None or self._process != os.getpid():
@@ -28,7 +28,7 @@ class HttpClients:
         return self._client
 
     def close(self) -> None:
-        """Close the client; another one is made if it is needed again."""
+        """Close the client; a new one is created if needed."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None and self._process == os.getpid():

@@ -19,7 +19,7 @@ from duerow.stores.silent_listener import SilentListener
 
 
 class HttpConnections:
-    """The connections to one site of the API.
+    """The connections to a site of the API.
 
     Args:
         site: the site.
@@ -36,11 +36,11 @@ class HttpConnections:
 
     @contextmanager
     def open(self) -> Iterator[Execute]:
-        """Lend a sender of requests, each of which is a transaction of its own; see Connections.open."""
+        """Lend a sender of requests, each of which is a separate transaction; see Connections.open."""
         yield self._execute
 
     def _execute(self, step: Request | Transaction) -> bytes:
-        """Send a request until it is answered or given up; return the answer."""
+        """Send a request until it is answered or given up; return the result."""
         if isinstance(step, Transaction):
             refuse_transaction()
         exchange = Exchange(self._site, step)
@@ -61,7 +61,7 @@ class HttpConnections:
         refuse_to_join(within)
 
     def begin(self) -> NoReturn:
-        """Refuse: there is no connection on which a handler could write."""
+        """Refuse: there is no connection through which a handler could write."""
         refuse_to_begin()
 
     def listen(self, queues: Sequence[str]) -> SilentListener:

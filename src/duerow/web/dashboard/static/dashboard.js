@@ -1,10 +1,10 @@
-// What pages do in the browser beyond links and forms. Without it everything still works; nothing is live then.
+// What pages do in the browser beyond links and forms. Without this script everything still works, but nothing is live.
 "use strict";
 
 const root = document.documentElement;
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// Morphing: what the viewer has opened, chosen or drawn stays as it is when fresh contents arrive.
+// Morphing: what the viewer has opened, chosen or drawn stays as it is when new contents arrive.
 
 const kept = { DETAILS: ["open"], INPUT: ["checked", "value"], SELECT: ["value"] };
 
@@ -20,7 +20,7 @@ Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) => {
   return true;
 };
 
-// Times: how long ago, or in how long; counted on by the browser, so that the server need not say it again.
+// Times: how long ago, or in how long; the browser keeps them current, so that the server need not send them again.
 
 const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 
@@ -49,7 +49,7 @@ function switchTheme() {
   try { localStorage.setItem("duerow-theme", root.dataset.theme); } catch { /* only for this page then */ }
 }
 
-// Choosing messages: the choice outlives fresh contents.
+// Selecting messages: the selection survives when new contents arrive.
 
 const chosen = new Set();
 
@@ -91,7 +91,7 @@ document.addEventListener("change", (event) => {
   else if (target.matches("[data-submit]")) target.form.requestSubmit();
 });
 
-// What the condition field suggests: whole conditions while it is empty, then fields, values and words in between.
+// Suggestions of the condition field: whole conditions while it is empty, then fields, operators and values.
 
 function suggested(text, fields) {
   const value = text.match(/([A-Za-z_][\w."-]*)\s*(=|!=|<=|>=|<|>|\blike\b)\s*('[^']*|[^\s'()]*)$/);
@@ -146,7 +146,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Tips of charts.
+// Tooltips of charts.
 
 const tip = document.getElementById("tip");
 
@@ -193,7 +193,7 @@ document.addEventListener("keydown", (event) => {
   if (does) { event.preventDefault(); does(); }
 });
 
-// Pipelines: dagre says where stations are; the ways between them are drawn here.
+// Pipelines: dagre places the stations; the ways between them are drawn here.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,4 +1,4 @@
-// Before anything is drawn: the viewer's choice of light or dark, which stays in this browser.
+// Applies the viewer's choice of light or dark, which is kept in this browser, before anything is drawn.
 try {
   const chosen = localStorage.getItem("duerow-theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;

@@ -1,4 +1,4 @@
-"""The past: the history of queues, and the audit of what people did."""
+"""The past: the history of queues, and the audit of what people have done."""
 
 from __future__ import annotations
 

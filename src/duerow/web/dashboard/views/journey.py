@@ -18,7 +18,7 @@ from duerow.web.dashboard.visit import Shown, Visit
 from duerow.where import field
 
 PATIENCE: Final = 3.0
-"""Seconds allowed for the search for messages made from this one, for which there is no index."""
+"""Seconds allowed for the search for messages made from this one, which no index supports."""
 
 RELATIVES: Final = 12
 """The most messages shown that this one was made from."""
@@ -27,7 +27,7 @@ MOST: Final = 200
 """The most messages made from it that are searched for."""
 
 DEEPEST: Final = 20
-"""The most generations of them."""
+"""The most generations of these messages."""
 
 DRAWN: Final = 60
 """The most messages drawn as a graph; more are listed."""
@@ -46,7 +46,7 @@ class Relative(msgspec.Struct, frozen=True):
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """A queue that the message was in: from when to when, and how it left."""
+    """A queue that the message was in: when it arrived, when it left, and how."""
 
     queue: str
     arrived_at: datetime | None
@@ -123,7 +123,7 @@ async def _around(visit: Visit, name: str) -> tuple[list[Graph], list[str]]:
 
 
 def _made(id: int, name: str, seen: Searched) -> str:
-    """Return the edges from messages to those made from them, as JSON for the script that draws them."""
+    """Return the edges from messages to the messages made from them, as JSON for the script that draws them."""
     return msgspec.json.encode(
         [
             {
@@ -170,11 +170,11 @@ class Searched(msgspec.Struct, frozen=True):
     complete: bool
 
     def waiting(self, id: int) -> dict[str, list[int]]:
-        """Return those that are still in a queue, the message itself among them, by their queues."""
+        """Return the messages that are still in a queue, possibly including this one, by their queues."""
         return self._by_queue(id, LIVE_STATES)
 
     def failed(self, id: int) -> dict[str, list[int]]:
-        """Return those of them that are dead, failed or stopped."""
+        """Return the messages among these that are dead, failed or stopped after a failure, by their queues."""
         return self._by_queue(id, ("dead", "error"))
 
     def _by_queue(self, id: int, states: Collection[str]) -> dict[str, list[int]]:
@@ -252,7 +252,7 @@ async def descendants(visit: Visit, queues: Collection[str], id: int) -> AsyncIt
 
 
 async def _made_of(visit: Visit, queue: str, ids: list[int]) -> list[Relative]:
-    """Return the messages of a queue that were made from any of these, live ones first."""
+    """Return the messages of a queue that were made from any of these; live ones come first."""
     handle = await visit.web.queue(queue, create=True)
     where, wanted = _made_where(ids), set(ids)
     found: dict[int, Relative] = {}
@@ -265,7 +265,7 @@ async def _made_of(visit: Visit, queue: str, ids: list[int]) -> list[Relative]:
 
 
 def _made_where(ids: list[int]) -> Condition:
-    """Return the condition for messages made from any of these; those of a join have the ids of their parts as text."""
+    """Return the condition for messages made from any of these; messages of a join name the ids of their parts."""
     parent = field(f"headers.{lineage.PARENT}")
     texts = [str(id) for id in ids[:RELATIVES]]
     joined = [parent.like(form.format(text)) for text in texts for form in ("{},%", "%,{}", "%,{},%")]

@@ -27,21 +27,21 @@ HELD: Final = 100
 """How many leased messages of a queue a page shows."""
 
 LONGEST_LEASE: Final = timedelta(hours=6)
-"""Leases that end later are not searched for: that part of the index has the delayed messages."""
+"""Leases that end later are not searched for, because that part of the index contains the delayed messages."""
 
 
 class DeadGroup(msgspec.Struct):
-    """Dead letters of a queue that failed alike.
+    """Dead letters of a queue that failed with the same type of error.
 
     Attributes:
         queue: the queue that holds them.
         error: the type of their error.
         text: the error message of the latest.
-        count: how many there are among those that were read.
-        latest: the latest message.
-        where: the condition that finds them; None: only their ids do, since they stayed in their queue.
-        source: the queue from which they were moved, if they were.
-        ids: those that were read.
+        count: how many of the dead letters that were read are in the group.
+        latest: the latest of them.
+        where: the condition that finds them; None: they stayed in their queue, so only their ids find them.
+        source: the queue from which they were moved; None: they stayed in their queue.
+        ids: the ids of those that were read.
     """
 
     queue: str
@@ -55,7 +55,7 @@ class DeadGroup(msgspec.Struct):
 
     @property
     def name(self) -> str:
-        """A name for it in the page, which stays the same while the page changes."""
+        """The name of the group within the page; it stays the same when the page is updated."""
         return hashlib.sha256(f"{self.queue}\0{self.error}\0{self.source}".encode()).hexdigest()[:12]
 
 
@@ -118,7 +118,7 @@ async def _letters(visit: Visit, name: str, moved: bool, shown: str) -> Letters:
             group = groups[error, source] = DeadGroup(name, error, text, 0, seen, _where(error, moved, source), source)
         group.count += 1
         group.ids.append(one.id)
-    if len(found) < SAMPLE:  # all were read, later than the statistics
+    if len(found) < SAMPLE:  # all were read, and more recently than the statistics
         shown = number(len(found))
     return Letters(name, shown, moved, sorted(groups.values(), key=lambda one: -one.count), len(found), False)
 
@@ -136,7 +136,7 @@ def _where(error: str, moved: bool, source: str | None) -> str | None:
 
 
 class Holder(msgspec.Struct):
-    """A consumer and what it holds."""
+    """A consumer and the messages that it holds."""
 
     name: str
     consumer: Consumer | None
@@ -145,7 +145,7 @@ class Holder(msgspec.Struct):
 
 
 async def workers(visit: Visit) -> Shown:
-    """Show the consumers and the messages that each holds, page by page for a queue with many."""
+    """Show the consumers and the messages that each holds, in pages if a queue has many."""
     only, beginning = visit.get("queue"), visit.get("after")
     now = visit.web.database.host_time()
     holders: dict[str, Holder] = {}
@@ -181,11 +181,11 @@ async def _held(visit: Visit, name: str, place: str) -> list[Message[Any]]:
         return []
 
 
-# BackgroundJobs.
+# Background jobs.
 
 
 async def jobs(visit: Visit) -> Shown:
-    """Show the jobs in the background, finished and running."""
+    """Show the background jobs, finished and unfinished."""
     found = await visit.live.shared("jobs", visit.jobs.all)
     return Shown("jobs.html", "Background jobs", {"listed": [job for job in found if visit.sees(job.queue)]})
 
@@ -195,5 +195,5 @@ async def job(visit: Visit) -> Shown:
     id = visit.request.path_params["id"]
     found = await visit.live.shared(("job", id), lambda: visit.jobs.get(id))
     if found is None or not visit.sees(found.queue):
-        raise NotFound("there is no such job; those that are over are kept for 30 days")
+        raise NotFound("there is no such job; finished jobs are kept for 30 days")
     return Shown("job.html", found.title, {"job": found, "operates": visit.operates(found.queue)})

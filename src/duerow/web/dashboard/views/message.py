@@ -33,7 +33,7 @@ async def message(visit: Visit) -> Shown:
     )
     if found is None and not turns:
         raise NotFound(
-            f"queue {name} has no message {id}, and its history does not know one; it may be done, moved or removed"
+            f"queue {name} has no message {id}, and neither does its history; it may be done, moved or removed"
         )
     reasons, progress, stack, locked = [], None, None, []
     if found is not None:
@@ -45,7 +45,7 @@ async def message(visit: Visit) -> Shown:
             stack = await visit.live.shared(("stack", name, id), lambda: handle.last_stack(id))
         except KeyMissing:
             locked.append("Stack")
-        with suppress(InvalidMessage):  # it has left in between
+        with suppress(InvalidMessage):  # it has left in the meantime
             reasons = await visit.live.shared(("why", name, id), lambda: handle.why(id))
     one: Message[Any] | Event[Any] = found if found is not None else turns[0]
     seen: Message[Any] | Event[Any] = visit.web.shown(found) if found is not None else visit.web.shown(turns[0])

@@ -88,7 +88,7 @@ async def overview(visit: Visit) -> Shown:
 
 
 async def rows_of(visit: Visit, names: list[str], cards: dict[str, Card], now: datetime) -> list[QueueRow]:
-    """Return the rows of queues, each with its notes."""
+    """Return the rows of queues, each with its concerns."""
     definitions, consumed = await visit.live.definitions(), await visit.live.consumed()
     graphs = await visit.live.pipelines()
     outputs = {name for graph in graphs for name in graph.outputs}

@@ -1,4 +1,4 @@
-"""Rows of the user's own tables as messages of a queue: to look at, and to hand out again."""
+"""Rows of the user's own tables as messages of a queue, to look at and to hand out again."""
 
 from __future__ import annotations
 

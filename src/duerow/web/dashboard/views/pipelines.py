@@ -1,4 +1,4 @@
-"""Pipelines: each as a graph that shows the flow of messages, and where they back up."""
+"""Pipelines: each as a graph that shows the flow of messages and where they back up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue: its state, its messages, and what can be done with them."""
+"""A queue: its state, its messages, and the forms to change them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUGGESTED: Final = (
     "created_at < '2026-01-01T00:00:00Z'",
     "headers.source = ''",
 )
-"""Conditions that the search field suggests, besides those on declared payload fields."""
+"""Conditions that the search field suggests, in addition to those on declared payload fields."""
 
 
 async def queue(visit: Visit) -> Shown:
@@ -87,7 +87,7 @@ async def queue(visit: Visit) -> Shown:
 
 
 async def _listed(visit: Visit, name: str, chosen: Selection) -> Sequence[Message[Any]] | None:
-    """Return a page of messages; None: it is still being read. What is wrong with the search is noted in `chosen`."""
+    """Return a page of messages; None: it is still being read. Errors of the search are recorded in `chosen`."""
     if chosen.refused is None:
         try:
             return await visit.live.soon(

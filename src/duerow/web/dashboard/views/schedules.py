@@ -20,7 +20,7 @@ TICKS: Final = 4
 """How many ticks of a schedule are shown."""
 
 PATIENCE: Final = 3.0
-"""Seconds allowed for the search for the messages of a schedule, for which there is no index."""
+"""Seconds allowed for the search for the messages of a schedule, which no index supports."""
 
 
 class Ticking(msgspec.Struct):
@@ -84,7 +84,7 @@ def _ticking(visit: Visit, one: Schedule) -> Ticking:
 
 
 async def _runs(visit: Visit, one: Schedule) -> list[PastRun]:
-    """Return the latest ticks, each with its message if it is found in time in the queue or its history."""
+    """Return the latest ticks, each with its message if it is found in the queue or its history in time."""
     runs = {one.at: PastRun(one, one.pushed_at - one.at) for one in one.past}
     if runs:
         try:

@@ -26,40 +26,40 @@ from duerow.telemetry.liveness import reported, reporters_of
 from duerow.telemetry.probes import prepare, probed
 
 STOPPING = 10.0
-"""Seconds that running handlers have at a reload."""
+"""Seconds that running handlers have to finish before a reload."""
 
 
 class Command(BaseCommand):
-    """Runs workers until SIGTERM or Ctrl-C; under systemd, reports how they are."""
+    """Runs workers until SIGTERM or Ctrl-C; under systemd, reports their state."""
 
     help = (
-        "Run the handlers of queues and the duerow.Tasks that the modules `queues` and `tasks` of the project's apps "
-        "declare, and the tasks of Django's own framework."
+        "Run the handlers of queues and the duerow.Tasks declared in the modules `queues` and `tasks` of the project's "
+        "apps, and the tasks of Django's own task framework."
     )
     requires_migrations_checks = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Say what can be said."""
+        """Add the command's options."""
         parser.add_argument("--queue", action="append", default=[], metavar="NAME", help="Only this queue; repeatable.")
         parser.add_argument(
-            "--concurrency", type=int, metavar="N", help="Handlers at once for each worker. Default: 1."
+            "--concurrency", type=int, metavar="N", help="How many handlers each worker runs at once. Default: 1."
         )
         parser.add_argument("--until", choices=["idle", "empty"], help="End when nothing is due, or nothing is left.")
-        parser.add_argument("--reload", action="store_true", help="Start again whenever a file of the project changes.")
+        parser.add_argument("--reload", action="store_true", help="Restart whenever a file of the project changes.")
         parser.add_argument("--health-port", type=int, metavar="PORT", help="Answer /healthz and /readyz on this port.")
         parser.add_argument(
             "--health-file", metavar="FILE", help="Write this file every 5 s while the workers are alive, for probes."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the workers, again after each change if that is wanted."""
+        """Run the workers; with --reload, restart them after each change."""
         if options["reload"]:
             autoreload.run_with_reloader(self._run_reloaded, **options)
         else:
             self._run(**options)
 
     def _run_reloaded(self, **options: Any) -> None:
-        """As `_run`, in a thread: its errors are told here, and end the process."""
+        """Like `_run`, but in a thread: errors are printed here, and end the process."""
         autoreload.raise_last_exception()
         try:
             self._run(**options)
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             port = options["health_port"]
             if port is not None:
                 prepare()
-            place = None if port is None else ("0.0.0.0", port)  # noqa: S104 - probes come from elsewhere
+            place = None if port is None else ("0.0.0.0", port)  # noqa: S104 - probes come from other machines
             file = options["health_file"]
             with probed(workers, place), reported(workers, reporters_of(file and Path(file), os.environ)):
                 asyncio.run(run_all(workers, options["until"]))
@@ -112,18 +112,18 @@ class Command(BaseCommand):
             )
         if not workers:
             raise CommandError(
-                "there is nothing to run: declare handlers with @queue.handler in a module `queues` of an app, or put "
-                "duerow.contrib.django.tasks.DuerowBackend into TASKS"
+                "there is nothing to run: declare handlers with @queue.handler in the module `queues` of an app, or "
+                "add duerow.contrib.django.tasks.DuerowBackend to TASKS"
             )
         return workers
 
     def _tell(self, workers: list[Worker]) -> None:
         names = ", ".join(worker.queue.name for worker in workers)
-        self.stderr.write(f"duerow works on {names}; Ctrl-C ends it", self.style.NOTICE)
+        self.stderr.write(f"duerow is working on {names}; press Ctrl-C to stop", self.style.NOTICE)
 
 
 def _log_to_stderr() -> None:
-    """Log what workers do, unless the project's LOGGING says how; Django's own lines are Django's affair."""
+    """Log what workers do, unless the project's LOGGING configures that; Django's own logging is left alone."""
     logger = logging.getLogger("duerow")
     if not logger.hasHandlers():
         handler = logging.StreamHandler()
@@ -133,7 +133,7 @@ def _log_to_stderr() -> None:
 
 
 def _backends() -> list[Any]:
-    """Return duerow's backends of Django's tasks."""
+    """Return the duerow backends of Django's task framework."""
     if django.VERSION < (6, 0) and find_spec("django_tasks") is None:
         return []
     from duerow.contrib.django.framework import duerow_backends
@@ -143,7 +143,7 @@ def _backends() -> list[Any]:
 
 
 def _stop_before_reload(workers: list[Worker]) -> None:
-    """Have running handlers come to their end before this process is replaced, as far as they need no longer."""
+    """Let running handlers finish before this process is replaced, if they do not take too long."""
     running = threading.current_thread()
 
     def stop(*args: Any, **kwargs: Any) -> None:
