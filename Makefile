@@ -17,7 +17,7 @@ PROCESSES := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate mutants model wheel changelog lock clean java servers classes
+.PHONY: help demo example test soak torture simulate lint types docs bench screenshots mutate mutants model wheel changelog lock clean java peers servers classes
 
 help: ## Show this list
 	@echo "duerow: what 'make' can do"
@@ -57,7 +57,7 @@ docs: .venv/dev.stamp ## Build the documentation into site/
 	$(RUN) -m zensical build --strict --clean
 	@echo "open site/index.html"
 
-bench: .venv/dev.stamp java ## Measure against plain SQL on the same server (SIZE=smoke|full)
+bench: .venv/dev.stamp java $(if $(filter --peers,$(ARGS)),peers) ## Measure against plain SQL on the same server (SIZE=smoke|full ARGS=--peers)
 	$(RUN) -m bench --size $(SIZE) $(ARGS)
 
 screenshots: .venv/dev.stamp ## Draw every page of the dashboard for the documentation (ARGS="overview queue")
@@ -87,6 +87,9 @@ clean: ## Remove what these commands made
 
 java:
 	@tools/setup java
+
+peers: .venv/dev.stamp .venv/peers.stamp
+	@$(RUN) -m bench.peers
 
 servers: .venv/dev.stamp
 	@$(RUN) -m tests.servers prepare

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.databases import MariadbDatabase, PostgresqlDatabase, Server, SqliteDatabase, postgresql
+from bench.peers.templates import Templates
 from bench.results import Result
 from bench.sizes import Size
 
@@ -31,6 +32,11 @@ class Context:
     def postgresql(self) -> PostgresqlDatabase:
         """The database that duerow and the floor take turns on."""
         return PostgresqlDatabase(self.server, "bench")
+
+    @cached_property
+    def templates(self) -> Templates:
+        """A fresh database of the server for each run of a contestant."""
+        return Templates(self.server)
 
     @cached_property
     def sqlite(self) -> SqliteDatabase:

@@ -35,11 +35,12 @@ class Server:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def database(self, name: str) -> str:
-        """Make an empty database of that name, dropping an older one; return its URL."""
+    def database(self, name: str, template: str = "template1") -> str:
+        """Make an empty database of that name, or a copy of another, dropping an older one; return its URL."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
         return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
 
     def settings(self) -> dict[str, str]:

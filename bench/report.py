@@ -19,11 +19,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import peers
+from bench.peers.missing import PeerMissing
 from bench.results import Result
 
 BEGIN, END = "<!-- the benchmark's table begins -->", "<!-- the benchmark's table ends -->"
 
-LIBRARIES = ("duerow", "sqlalchemy", "psycopg", "msgspec", "pyspark", "pgqueuer", "pgmq", "procrastinate", "asyncpg")
+LIBRARIES = ("duerow", "sqlalchemy", "psycopg", "msgspec", "pyspark", "asyncpg")
 
 
 def table(results: Sequence[Result]) -> Table:
@@ -55,11 +57,16 @@ def bar(result: Result) -> str:
 
 def page(text: str, results: Sequence[Result], size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
     """Return a page of the documentation with this run between its two marks."""
+    return replaced(text, f"{_circumstances(size, on, server)}\n\n{_markdown(results)}")
+
+
+def replaced(text: str, between: str) -> str:
+    """Return a page with other lines between its two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"the page has no place for a table: write {BEGIN} and {END} on lines of their own")
-    return f"{before}{begin}\n\n{_circumstances(size, on, server)}\n\n{_markdown(results)}\n{end}{after}"
+    return f"{before}{begin}\n\n{between}\n{end}{after}"
 
 
 def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
@@ -134,6 +141,11 @@ def versions() -> dict[str, str]:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
+            found[name] = "not installed"
+    for name in (*peers.POSTGRESQL, *peers.SQLITE):
+        try:
+            found[name] = peers.version(name)
+        except PeerMissing:
             found[name] = "not installed"
     return found
 

@@ -18,6 +18,7 @@ SETS: dict[str, list[str]] = {
     "dev": ["pyproject.toml", "--extra=dev", "--constraint=requirements/build.txt"],
     "demo": ["pyproject.toml", "--extra=demo", "--constraint=requirements/dev.txt"],
     "java": ["requirements/java.in"],
+    "peers": ["requirements/peers.in", "--constraint=requirements/dev.txt"],
 }
 OPTIONS = [
     "--universal",

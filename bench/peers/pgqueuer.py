@@ -15,10 +15,14 @@ from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
 from bench.messages import QUEUE, payload_text
+from bench.peers.rows_left import count_rows
+from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
+from bench.processes import Prepared
 
 NAME = "pgqueuer"
 BATCH = 1_000
 SETTINGS = f"asyncpg, uvloop, batch_size={BATCH}"
+ONE_BY_ONE = False
 
 
 def set_up(url: str) -> None:
@@ -46,11 +50,11 @@ async def _enqueue(url: str, count: int) -> None:
     await connection.close()
 
 
-def prepare_drain(url: str) -> Callable[[], list[int]]:
+def prepare_drain(url: str, count: int = 0) -> Callable[[], list[int]]:
     """Connect and register the handler; return the run in drain mode."""
     runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     seen: list[int] = []
-    queuer = runner.run(_consumer(url, seen))
+    queuer = runner.run(_consumer(url, lambda message: seen.append(message["n"])))
 
     def run() -> list[int]:
         runner.run(queuer.run(batch_size=BATCH, mode=QueueExecutionMode.drain))
@@ -59,11 +63,53 @@ def prepare_drain(url: str) -> Callable[[], list[int]]:
     return run
 
 
-async def _consumer(url: str, seen: list[int]) -> PgQueuer:
+def sender(url: str) -> Sender:
+    """Connect."""
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    queries = Queries(AsyncpgDriver(runner.run(_connection(url))))
+
+    async def push(message: Payload) -> None:
+        await queries.enqueue(QUEUE, json.dumps(message).encode())
+
+    async def push_many(messages: list[Payload]) -> None:
+        payloads: list[bytes | None] = [json.dumps(message).encode() for message in messages]
+        await queries.enqueue([QUEUE] * len(payloads), payloads, [0] * len(payloads))
+
+    return AwaitedSender(push, push_many, runner)
+
+
+def prepare_worker(url: str) -> Prepared[dict[int, int]]:
+    """Connect and register the handler; return the run until the stop comes."""
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    noted = Noted()
+
+    def handle(message: Payload) -> None:
+        if noted.stopped_by(message):
+            queuer.shutdown.set()
+
+    queuer = runner.run(_consumer(url, handle))
+
+    def run() -> dict[int, int]:
+        runner.run(queuer.run(batch_size=BATCH))
+        return noted.times
+
+    return run
+
+
+def left(url: str) -> int:
+    """Count what is not handled yet."""
+    return count_rows(url, "SELECT count(*) FROM pgqueuer")
+
+
+async def _connection(url: str) -> asyncpg.Connection:
+    return await asyncpg.connect(url)
+
+
+async def _consumer(url: str, handle: Callable[[Payload], None]) -> PgQueuer:
     queuer = PgQueuer(AsyncpgDriver(await asyncpg.connect(url)))
 
     @queuer.entrypoint(QUEUE)
-    async def handle(job: Job) -> None:
-        seen.append(json.loads(job.payload or b"")["n"])
+    async def entry(job: Job) -> None:
+        handle(json.loads(job.payload or b""))
 
     return queuer

@@ -10,10 +10,14 @@ from typing import Any
 from procrastinate import App, PsycopgConnector
 
 from bench.messages import QUEUE, payload
+from bench.peers.rows_left import count_rows
+from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
+from bench.processes import Prepared
 
 NAME = "procrastinate"
 CONCURRENCY = 20
 SETTINGS = f"psycopg, concurrency={CONCURRENCY}, delete_jobs=successful"
+ONE_BY_ONE = True
 
 
 def set_up(url: str) -> None:
@@ -22,7 +26,7 @@ def set_up(url: str) -> None:
 
 
 async def _set_up(url: str) -> None:
-    async with _app(url, []).open_async() as app:
+    async with _app(url, _nothing).open_async() as app:
         await app.schema_manager.apply_schema_async()
 
 
@@ -32,33 +36,82 @@ def enqueue(url: str, count: int) -> None:
 
 
 async def _enqueue(url: str, count: int) -> None:
-    async with _app(url, []).open_async() as app:
+    async with _app(url, _nothing).open_async() as app:
         for start in range(0, count, 10_000):
             numbers = range(start, min(start + 10_000, count))
             await app.tasks["handle"].batch_defer_async(*(payload(n) for n in numbers))
 
 
-def prepare_drain(url: str) -> Callable[[], list[int]]:
+def prepare_drain(url: str, count: int = 0) -> Callable[[], list[int]]:
     """Open the pool; return the run of a worker that stops when it has caught up."""
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
     runner = asyncio.Runner()
     seen: list[int] = []
-    app = _app(url, seen)
+    app = _app(url, lambda message: seen.append(message["n"]))
     runner.run(app.open_async().__aenter__())
 
     def run() -> list[int]:
-        runner.run(_work(app))
+        runner.run(_work(app, wait=False))
         return seen
 
     return run
 
 
-async def _work(app: App) -> None:
+def sender(url: str) -> Sender:
+    """Open the pool, which is left open when the process ends: nothing needs to be said about that."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    runner = asyncio.Runner()
+    app = _app(url, _nothing)
+    runner.run(app.open_async().__aenter__())
+    task = app.tasks["handle"]
+
+    async def push(message: Payload) -> None:
+        await task.defer_async(**message)
+
+    async def push_many(messages: list[Payload]) -> None:
+        await task.batch_defer_async(*messages)
+
+    return AwaitedSender(push, push_many, runner)
+
+
+def prepare_worker(url: str) -> Prepared[dict[int, int]]:
+    """Open the pool; return the run of a worker until the stop comes."""
+    logging.getLogger("procrastinate").setLevel(logging.ERROR)
+    runner = asyncio.Runner()
+    noted = Noted()
+    ended = asyncio.Event()
+
+    def handle(message: Payload) -> None:
+        if noted.stopped_by(message):
+            ended.set()
+
+    app = _app(url, handle)
+    runner.run(app.open_async().__aenter__())
+
+    async def work() -> None:
+        working = asyncio.create_task(_work(app, wait=True))
+        await ended.wait()
+        working.cancel()  # which is how a worker of Procrastinate is told to stop
+        await asyncio.wait([working])
+
+    def run() -> dict[int, int]:
+        runner.run(work())
+        return noted.times
+
+    return run
+
+
+def left(url: str) -> int:
+    """Count what is not handled yet."""
+    return count_rows(url, "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')")
+
+
+async def _work(app: App, *, wait: bool) -> None:
     try:
         await app.run_worker_async(
             queues=[QUEUE],
             concurrency=CONCURRENCY,
-            wait=False,
+            wait=wait,
             delete_jobs="successful",
             install_signal_handlers=False,
         )
@@ -66,11 +119,15 @@ async def _work(app: App) -> None:
         await app.close_async()
 
 
-def _app(url: str, seen: list[int]) -> App:
+def _app(url: str, handle: Callable[[Payload], None]) -> App:
     app = App(connector=PsycopgConnector(conninfo=url, max_size=CONCURRENCY + 5))
 
     @app.task(name="handle", queue=QUEUE)
-    async def handle(**message: Any) -> None:
-        seen.append(message["n"])
+    async def task(**message: Any) -> None:
+        handle(message)
 
     return app
+
+
+def _nothing(message: Payload) -> None:
+    """Handle what never comes to a client that only sends."""

@@ -13,7 +13,7 @@ from bench.context import Context
 from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase
 from bench.floor import open_floor
 from bench.messages import payload_text
-from bench.peers import REQUIRED, Peer, peers
+from bench.peers import REQUIRED, Drained, peers
 from bench.processes import Prepared, together
 from bench.results import Result, against
 from bench.rounds import Contestant, check_ids, interleave
@@ -39,7 +39,7 @@ def batches(context: Context) -> list[Result]:
     ]
 
 
-def _batches(context: Context, processes: int, adapters: dict[str, tuple[Peer, str]]) -> list[Result]:
+def _batches(context: Context, processes: int, adapters: dict[str, tuple[Drained, str]]) -> list[Result]:
     size = context.size
     contestants = {
         "floor": drained(context.postgresql, floor_runs.drain, size.drain, processes),
@@ -135,7 +135,7 @@ def drained(
     return run
 
 
-def _drained_peer(peer: Peer, url: str, count: int, processes: int) -> Contestant:
+def _drained_peer(peer: Drained, url: str, count: int, processes: int) -> Contestant:
     def run() -> float:
         peer.enqueue(url, count)
         _vacuum(url)
@@ -153,7 +153,7 @@ def _rate(prepare: Prepare, url: str, ids: list[int], processes: int, left: Call
     return len(ids) / seconds
 
 
-def _set_up(context: Context, peer: Peer) -> str:
+def _set_up(context: Context, peer: Drained) -> str:
     url = context.server.database(f"bench_{peer.NAME}")
     peer.set_up(url)
     return url

@@ -121,7 +121,7 @@ def times(rows: Sequence[Row], step: int) -> Iterable[Chart]:
         ]
         yield Chart(
             title,
-            f"{says} Lines are medians, dots are 95th percentiles, for each {_step(step)}.",
+            f"{says} Lines are medians, dots are 95th percentiles, in each {_step(step)}.",
             figure(
                 *traces,
                 xaxis=along,
