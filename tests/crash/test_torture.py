@@ -191,8 +191,8 @@ def test_tables_that_a_server_does_not_drop_in_time_are_left_and_named(
 
     assert torture.torture(setting.url, Options(7), tell=told.append, show=show) == FINE
     assert told == [
-        f"the tables whose names begin with {setting.prefix} were left, drop them by hand: "
-        "the server did not drop the tables within 0 s"
+        f"the tables whose names begin with {setting.prefix} were left: "
+        "the server did not drop the tables within 0 s; drop them by hand"
     ]
 
 
@@ -207,7 +207,7 @@ def test_an_error_while_tables_are_dropped_does_not_hide_the_report(setting: Set
         monkeypatch.setattr(SqlAccess, "drop", refuse)
 
     assert torture.torture(setting.url, Options(7), tell=told.append, show=show) == FINE
-    assert told == [f"the tables whose names begin with {setting.prefix} were left, drop them by hand: it is down"]
+    assert told == [f"the tables whose names begin with {setting.prefix} were left: it is down; drop them by hand"]
 
 
 def test_a_process_that_ended_by_itself_is_not_stopped(setting: Setting):

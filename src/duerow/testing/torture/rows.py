@@ -271,6 +271,6 @@ class RowInserter:
             self.ledger.write(Line("over", act, TABLE))
 
     def _due(self) -> datetime | None:
-        """Return when a row is due; None, the usual answer: now, by the clock of the database."""
+        """Return when a row is due; usually None, which means now, by the clock of the database."""
         delay = self.chance.choice((0, 0, 0, 100))
         return datetime.now(UTC) + timedelta(milliseconds=delay) if delay else None

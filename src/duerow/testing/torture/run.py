@@ -131,7 +131,7 @@ def _drop(setting: Setting, tell: Callable[[str], None]) -> bool:
     try:
         tables.drop(setting)
     except Exception as error:
-        tell(f"the tables whose names begin with {setting.prefix} were left, drop them by hand: {error}")
+        tell(f"the tables whose names begin with {setting.prefix} were left: {error}; drop them by hand")
         return False
     return True
 
