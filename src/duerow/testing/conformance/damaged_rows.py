@@ -44,6 +44,19 @@ def test_a_damaged_message_is_buried_with_the_reason_and_the_others_are_handed_o
         assert buried.last_error.message, name
 
 
+def test_a_damaged_message_of_a_group_is_buried_and_other_groups_go_on(
+    db: Database, queue: Queue, harms: dict[str, Harm]
+) -> None:
+    for name, harm in harms.items():
+        empty(db)
+        odd = queue.push({"n": 1}, group="odd").id
+        good = [queue.push(group, group=group).id for group in ("left", "right", None)]
+        harm(odd)
+        taken = queue.reserve_many(5) + queue.reserve_many(5)
+        assert sorted(one.message.id for one in taken) == good, name
+        assert [message.id for message in queue.find(status="dead")] == [odd], name
+
+
 def test_a_pop_passes_over_a_damaged_message_and_loses_nothing(
     db: Database, queue: Queue, harms: dict[str, Harm]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -139,24 +139,25 @@ class ClaimPlans(Plans):
         if claim.apart:  # so that what is refused of one's leaving is that one's
             yield from claim.after_bury()
 
-    def _picked(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+    def _picked(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, datetime]]:
         """Lock due rows of a line, as many as are wanted; return their due times by id."""
         context = self.context
+        read: Callable[[Any], Any] = context.dialect.read_moment  # for a damaged row, a driver may return text
         start = context.floors.start((claim.source, line))
         bound = self._from(start, claim, line)
         rows = yield context.step(self._pick(claim, line, start), bound)
         if rows:
-            read = context.dialect.read_moment
             self._raise_floor(claim, line, start, rows, read(rows[-1][1]))
         if len(rows) < bound["limit_in"]:
             self._found_less(claim, line, start, bool(rows))
         taken = {one.id for one in claim.records}  # the lease of one may have ended meanwhile
-        return {row[0]: row[1] for row in rows if row[0] not in claim.passed and row[0] not in taken}
+        return {row[0]: read(row[1]) for row in rows if row[0] not in claim.passed and row[0] not in taken}
 
-    def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, Any]]:
+    def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, datetime]]:
         """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
         context = self.context
-        heads: dict[int, Any] = {}
+        read: Callable[[Any], Any] = context.dialect.read_moment
+        heads: dict[int, datetime] = {}
         seen: set[int] = set()
         while len(heads) < claim.left:
             start = context.floors.start((claim.source, line))
@@ -167,10 +168,9 @@ class ClaimPlans(Plans):
             new = {row[0]: row for row in rows if row[0] not in known and row[2] not in claim.served}
             turn, behind = yield from self._judged(new)
             seen |= new.keys() - behind.keys()
-            heads |= {id: new[id][1] for id in turn}
+            heads |= {id: read(new[id][1]) for id in turn}
             if turn:
-                newest = context.dialect.read_moment(max(heads.values()))
-                self._raise_floor(claim, line, start, rows, newest)
+                self._raise_floor(claim, line, start, rows, max(heads.values()))
             if not behind:
                 if len(rows) < bound["limit_in"]:
                     self._found_less(claim, line, start, bool(rows))
