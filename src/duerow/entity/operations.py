@@ -75,7 +75,7 @@ class DropQueueState(_OfState):
         operations.invoke(cls(table, prefix, id, schema))
 
     def reverse(self) -> AddQueueState:
-        """Return the operation that undoes it, except for the contents of the rows."""
+        """Return the operation that undoes this one, except that it does not restore what the columns contained."""
         return AddQueueState(self.table, self.prefix, self.id, self.schema)
 
 

@@ -247,7 +247,7 @@ def check_asked(
             "pipeline run until no sets are left"
         )
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(Argument("name"), f" names the copy and is text, not {shown(name)}")
+        raise ConfigurationError(Argument("name"), f" must be text, not {shown(name)}; it names the copy")
     return source, target, None if history is None else check_span("history", history, timedelta(0))
 
 
@@ -261,7 +261,7 @@ def check_target(target: Capabilities) -> None:
     """Raise NotSupported unless the target can receive messages from another database exactly once."""
     if not target.receives:
         raise NotSupported(
-            "the target cannot receive messages from another database: its store lacks transactions over several "
+            "the target cannot receive messages from another database: its store lacks transactions that span several "
             "messages, or cannot receive messages; copy into another database, such as SQLite"
         )
 
@@ -303,7 +303,7 @@ def leaves_for_another(route: Route) -> ConfigurationError:
 def is_in_both(id: int, route: Route) -> ConfigurationError:
     """Return the error for a message that is in both databases although no copy has begun."""
     return ConfigurationError(
-        f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
+        f"message {id} in queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
         "in two ways, or one is a copy of the other; choose another name with ",
         Argument("to"),
     )

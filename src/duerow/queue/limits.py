@@ -45,12 +45,14 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
     named = {"concurrency": concurrency, "cluster_concurrency": cluster_concurrency}
     for name, value in named.items():
         if value is not None and (type(value) is not int or not 1 <= value <= MOST_HANDLERS):
-            raise ConfigurationError(f"{name} is a number of handlers from 1 to {MOST_HANDLERS:,}, not {shown(value)}")
+            raise ConfigurationError(
+                f"{name} must be a number of handlers from 1 to {MOST_HANDLERS:,}, not {shown(value)}"
+            )
     if rate is None:
         return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)), the most messages in any span of that length, not "
+            "rate must be a maximum number of messages and a span of time, such as (100, timedelta(minutes=1)), not "
             f"{shown(rate)}"
         )
     span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))

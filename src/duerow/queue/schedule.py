@@ -129,7 +129,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     def ticks(self, count: int) -> list[datetime]:
         """Return the next ticks, at most `count`, in UTC."""
         if type(count) is not int or count < 0:
-            raise ConfigurationError(f"count is a number of ticks, not {briefly(count)}")
+            raise ConfigurationError(f"count must be a number of ticks, not {briefly(count)}")
         if self.next_at is None:
             return []
         recurrence = Recurrence(cron=self.cron, every=self.every, daily=self.daily, zone=self.zone, start=self.start)
@@ -160,7 +160,7 @@ def check_schedule_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"a schedule cannot be called {briefly(name)}; "
-            "use 1 to 100 ASCII letters, digits and the characters _ . : / -"
+            "use 1 to 100 characters: ASCII letters, digits, and _ . : / -"
         )
     return name
 

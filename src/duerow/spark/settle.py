@@ -98,7 +98,7 @@ class SettleJob:
                 lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():
                     LOG.warning(
-                        "message %s of queue %r was not settled: %s", id_, name, shown_failure(error, quiet).message
+                        "message %s in queue %r was not settled: %s", id_, name, shown_failure(error, quiet).message
                     )
                 done = {reservation.message.id for reservation, _ in pairs} - lost.keys()
                 ended.extend(sorted(done))

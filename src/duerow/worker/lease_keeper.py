@@ -33,7 +33,7 @@ A third of its lease, minus half a heartbeat, is also too long.
 """
 
 LOOK = 1.0
-"""The most seconds between looks at the waiting messages."""
+"""The maximum number of seconds between looks at the waiting messages."""
 
 
 class Extend(msgspec.Struct, frozen=True):

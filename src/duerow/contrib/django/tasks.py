@@ -56,7 +56,7 @@ ONCE: Final[RetryPolicy] = limited(1, fixed(timedelta(0)))
 
 OPTIONS: Final = {"DATABASE", "PREFIX", "KEEP_RESULTS", "RETRY", "LEASE", "AT_ONCE"}
 _TURNS: Final = 1_000
-"""The most turns of a task that its result includes."""
+"""The maximum number of turns of a task that its result includes."""
 
 
 class DuerowBackend(BaseTaskBackend):
@@ -207,7 +207,7 @@ class DuerowBackend(BaseTaskBackend):
     def _begun(self, message: Message[Any], queue: Queue[Any], queue_name: str) -> TaskResult:
         """Return the result of a task that is beginning."""
         if not is_task(message.payload):
-            raise Bury(f"message {message.id} of queue {message.queue} was not pushed by Django's tasks")
+            raise Bury(f"message {message.id} in queue {message.queue} was not pushed by Django's tasks")
         task = task_of(self.alias, queue_name, message)
         enqueued_at = message.headers.get(ENQUEUED)
         result = new_result(
