@@ -144,7 +144,7 @@ def _indexes(wanted: _OfState) -> list[Index]:
 
 @contextmanager
 def _beside_others(operations: Operations) -> Iterator[bool]:
-    """Create indexes outside a transaction if the database can, so that others can write meanwhile."""
+    """Create indexes outside a transaction if the database can, so that others can write in the meantime."""
     context = operations.get_context()
     if context.dialect.name != "postgresql":
         yield False

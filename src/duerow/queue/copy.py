@@ -54,7 +54,7 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
         before: how many messages and dead letters had arrived in earlier calls.
         turns_before: how many turns had arrived in earlier calls.
         leased: how many messages were leased: a copy includes them, due when the lease ends; a move leaves them behind.
-        taken: the ids, in the source, of messages left behind because a live message of the target has their key.
+        taken: the ids, in the source, of messages left behind because a live message in the target has their key.
         behind: how many were left behind because they wait in a group behind such a message.
         changed: how many were left behind because somebody changed them at that moment.
         moved: whether it was a move.
@@ -237,7 +237,7 @@ def check_asked(
     """Return both queues and how long to keep history.
 
     Raises:
-        InvalidMessage: a queue name or the time is invalid.
+        InvalidMessage: a queue name is invalid, or `history` is out of bounds.
         ConfigurationError: the queue holds sets of a join, or the copy's name is invalid.
     """
     source, target = check_queue_name(queue), check_queue_name(queue if to is None else to)
@@ -270,7 +270,7 @@ def definition_of(said: Iterable[QueueSettings], queue: str) -> Definition | Non
     """Return the definition of a queue.
 
     Raises:
-        ConfigurationError: it was written by a version that this one does not understand.
+        ConfigurationError: it was written by a version whose format this one does not understand.
     """
     for one in said:
         if one.queue == queue:

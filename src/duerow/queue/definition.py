@@ -42,7 +42,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         lease: how long a reservation lasts.
         retry: the retry policy, as a value; its text is its form in Python.
-        dead_letter: the queue to which given-up messages go; None: they stay and become dead.
+        dead_letter: the queue that receives messages that have failed for good; None: they stay, with the status dead.
         max_payload_bytes: the maximum size of an encoded payload.
         history: how long turns are kept after they end; None: they are not kept.
         remember_keys: how long the keys of messages that have left the queue are remembered; None: they are not
@@ -141,7 +141,7 @@ def decoded(queue: str, text: str | None) -> Definition | None:
     """Return the definition of a queue from its stored JSON text; None for None.
 
     Raises:
-        ConfigurationError: it was written by a version that stores something else there.
+        ConfigurationError: it was written by a version whose format this one does not understand.
     """
     if text is None:
         return None

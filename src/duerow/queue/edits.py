@@ -202,7 +202,7 @@ def remove(
         choice: the messages to remove.
         previous: the result of the previous batch.
         dry_run: whether to remove nothing.
-        keep: what the queue keeps of messages that leave.
+        keep: what the queue keeps about messages that leave.
         notes: returns what to push in the same transaction because a message was removed.
     """
     if dry_run:
@@ -241,7 +241,7 @@ def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
 
 
 def error_of(error: DuerowError) -> DuerowError:
-    """Return the error to raise for a message given by id or key; if it was changed meanwhile, retrying may help."""
+    """Return the error to raise for a message given by id or key; if it has changed since, retrying may help."""
     return Conflict(str(error)) if isinstance(error, LeaseLost) else error
 
 

@@ -114,7 +114,7 @@ class Replayed(msgspec.Struct, frozen=True, gc=False):
 
 
 def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Retention | None:
-    """Return what a queue keeps of finished messages; None: nothing.
+    """Return what a queue keeps about finished messages; None: nothing.
 
     Raises:
         InvalidMessage: one of the times is invalid, or shorter than a second.

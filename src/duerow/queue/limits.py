@@ -1,6 +1,6 @@
-"""Limits of queues that operators set while workers run: kept in the database, and read regularly by each worker.
+"""Limits that operators set on queues while workers run: kept in the database, and read regularly by each worker.
 
-The limits of a queue are a message of the queue `duerow.limits` that is never due; its key is the queue's name.
+The limits of a queue are a message in the queue `duerow.limits` that is never due; its key is the queue's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         concurrency: how many handlers each worker runs at once; None: as many as it was started with.
-        cluster_concurrency: how many run at once in all workers with a `cluster_concurrency`, instead of that number.
+        cluster_concurrency: how many handlers run at once in all workers with a `cluster_concurrency`, instead of that
+            number.
         rate: how many messages each worker starts in any span of length `rate_span`; None: no further limit.
         rate_span: the length of that span.
     """

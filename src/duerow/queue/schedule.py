@@ -179,7 +179,8 @@ def definition(
 
     Raises:
         ConfigurationError: `missed` is not one of its three values, or a header has a name that ticks use.
-        InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace is out of bounds.
+        InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace period is out of
+            bounds.
     """
     if missed not in MISSED:
         raise ConfigurationError(
@@ -322,7 +323,7 @@ def due_ticks(
 ) -> tuple[list[datetime], datetime | None]:
     """Return the ticks to push now and the next tick to wait for, given the tick that was waited for.
 
-    Ticks that are later than the grace are missed: "all" pushes each of them, "once" only the last, "skip" none.
+    Ticks that are later than the grace period are missed: "all" pushes each of them, "once" only the last, "skip" none.
     """
     ticks: list[datetime] = []
     next_at: datetime | None = tick

@@ -67,7 +67,7 @@ class SettleJob:
         queue: the queue of the messages; None: each row names it.
         to: the queue to which they move; None: the column `to` names it, and null means done.
         done: whether all messages are done.
-        on_duplicate: what to do if a live message of the target queue has the key.
+        on_duplicate: what to do if a live message in the target queue has the key.
     """
 
     reach: Reach

@@ -127,7 +127,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(NOTHING)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit of a batch: its most messages."""
+        """Return the limit of a batch: the maximum number of messages."""
         return ReadMaxRows(self._batch)
 
     def prepareForTriggerAvailableNow(self) -> None:

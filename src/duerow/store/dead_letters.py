@@ -25,7 +25,7 @@ def dead_letter(
     error: str | None = None,
     hidden: str | None = None,
 ) -> Moved:
-    """Return the move of a given-up message to its dead-letter queue.
+    """Return the move of a message that failed for good to its dead-letter queue.
 
     Args:
         to: the dead-letter queue.

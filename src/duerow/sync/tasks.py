@@ -130,8 +130,8 @@ class Tasks(TaskHost):
                 run. Give at most one of `unique`, `debounce` and `throttle`; each needs `key`.
             debounce: a call runs once nothing has been pushed with the same key for this long, with the latest
                 arguments.
-            throttle: at most one call with a key runs in any span of this length. The first runs at once; all others in
-                the span are merged into one call at its end, with the latest arguments.
+            throttle: at most one call with a key runs in any span of time of this length. The first runs at once; all
+                others in the span are merged into one call at its end, with the latest arguments.
             upgrades: functions that convert the arguments of older messages (a dict) to the current ones, keyed by the
                 task's name at that time.
 

@@ -101,7 +101,7 @@ class LeaseKeeper:
         yield Freed(wake=False)
 
     def _write_progress(self, told: list[Attempt]) -> Plan[None]:
-        """Write the progress that handlers reported; what they report meanwhile is written next time."""
+        """Write the progress that handlers reported; what they report in the meantime is written next time."""
         for attempt in told:
             attempt.unwritten = False
         try:

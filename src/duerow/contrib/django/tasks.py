@@ -67,7 +67,8 @@ class DuerowBackend(BaseTaskBackend):
     - `DATABASE`: the alias of the database; default: that of DUEROW.
     - `PREFIX`: a prefix for the names of its queues; default: none.
     - `KEEP_RESULTS`: how long results are kept, a timedelta; default: 7 days.
-    - `RETRY`: the delays between attempts and their limit, such as `duerow.exponential()`; default: one attempt.
+    - `RETRY`: the delays between attempts and how many attempts are allowed, such as `duerow.exponential()`; default:
+        one attempt.
     - `LEASE`: how long a worker may be silent before another one takes its task, a timedelta; default: one minute.
     - `AT_ONCE`: run each task as soon as it is enqueued, in the same thread and transaction; for tests.
     """
