@@ -276,7 +276,7 @@ class Database(Directory, Schedules):
             await self.write_counts()
         except Exception as error:  # the database may be gone; closing must still work
             named = {"event": "not-counted"}
-            LOG.warning("the counts of the last few seconds are missing from the stats: %s", error, extra=named)
+            LOG.warning("the counts for the last few seconds are missing from the stats: %s", error, extra=named)
         await self.connections.close()
 
     async def __aenter__(self) -> Self:

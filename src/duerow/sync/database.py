@@ -277,7 +277,7 @@ class Database(Directory, Schedules):
             self.write_counts()
         except Exception as error:  # the database may be gone; closing must still work
             named = {"event": "not-counted"}
-            LOG.warning("the counts of the last few seconds are missing from the stats: %s", error, extra=named)
+            LOG.warning("the counts for the last few seconds are missing from the stats: %s", error, extra=named)
         self.connections.close()
 
     def __enter__(self) -> Self:

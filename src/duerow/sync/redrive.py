@@ -35,9 +35,8 @@ class Redrives(QueueHandle[P]):
         """Bring dead letters back, each with its key, as if newly pushed: 0 attempts, due now.
 
         On a queue, this redrives its own dead letters: those due in its dead-letter queue, and those that stayed here
-            with the status dead. On a dead-letter queue, it returns each due message to the queue that it came from. It
-            works in
-        batches, one transaction per batch.
+        with the status dead. On a dead-letter queue, it returns each due message to the queue that it came from. It
+        works in batches, one transaction per batch.
 
         Args:
             limit: the maximum number to redrive; None: all that exist now.

@@ -68,7 +68,7 @@ class DuerowBackend(BaseTaskBackend):
     - `PREFIX`: a prefix for the names of its queues; default: none.
     - `KEEP_RESULTS`: how long results are kept, a timedelta; default: 7 days.
     - `RETRY`: the delays between attempts and how many attempts are allowed, such as `duerow.exponential()`; default:
-        one attempt.
+      one attempt.
     - `LEASE`: how long a worker may be silent before another one takes its task, a timedelta; default: one minute.
     - `AT_ONCE`: run each task as soon as it is enqueued, in the same thread and transaction; for tests.
     """
