@@ -230,8 +230,7 @@ def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
 def put_off(record: Record) -> BareReservation:
     """Return a reservation whose release postpones the message to the end of its lease, without counting an attempt.
 
-    This is for a message whose encryption key is missing here: another consumer may have the key, and in the meantime
-        the
+    This is for a message whose encryption key is missing here: another consumer may have the key, and until then the
     message holds up no others.
     """
     assert record.leased_until is not None  # noqa: S101 - it was just reserved
