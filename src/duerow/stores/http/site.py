@@ -139,7 +139,7 @@ def site_of(target: Any, settings: Settings) -> Site:
     timeout = _number(options, "timeout", TIMEOUT, float)
     retries = _number(options, "retries", RETRIES, int)
     if not 0 < timeout <= 86_400:
-        raise ConfigurationError(f"timeout= must be a number of seconds above 0, at most a day, not {timeout}")
+        raise ConfigurationError(f"timeout= must be a number of seconds above 0 and at most a day, not {timeout}")
     if not 0 <= retries <= MOST_RETRIES:
         raise ConfigurationError(f"retries= must be a number from 0 to {MOST_RETRIES}, not {retries}")
     return Site(bare, token, timeout, retries, make).prepared()

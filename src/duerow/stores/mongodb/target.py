@@ -161,5 +161,5 @@ def _checked_name(database: str | None) -> str:
 def _switch(own: Mapping[str, Any]) -> bool:
     chosen = own.get(TRANSACTIONS, "on")
     if chosen not in ("on", "off"):
-        raise ConfigurationError(f"transactions={shown(chosen)} of mongodb:// must be 'on' or 'off'")
+        raise ConfigurationError(f"transactions= must be 'on' or 'off', not {shown(chosen)}")
     return bool(chosen == "on")
