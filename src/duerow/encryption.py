@@ -270,21 +270,21 @@ def _key(key: str | bytes) -> bytes:
         Fernet(raw)
     except (ValueError, TypeError, AttributeError):
         raise ConfigurationError(
-            "an encryption key is 32 random bytes in URL-safe base64, as returned by Encryption.new_key()"
+            "an encryption key must be 32 random bytes in URL-safe base64, as returned by Encryption.new_key()"
         ) from None
     return raw
 
 
 def _paths(queue: str, fields: Iterable[str]) -> list[tuple[str, ...]]:
     if isinstance(fields, str) or not isinstance(fields, Iterable):
-        raise ConfigurationError(f"readable fields of queue {queue!r} are a list: write [{shown(fields)}]")
+        raise ConfigurationError(f"the readable fields of queue {queue!r} must be a list: write [{shown(fields)}]")
     paths = []
     for field in list[object](fields):
         path = tuple(field.split(".")) if isinstance(field, str) else ()
         if not path or not all(path) or path[0] == SEAL:
             raise ConfigurationError(
-                f"a readable field of queue {queue!r} is a name or names joined by dots, and not {SEAL!r} itself; "
-                f"{shown(field)} is not one"
+                f"a readable field of queue {queue!r} must be a name or names joined by dots, other than {SEAL!r}, not "
+                f"{shown(field)}"
             )
         paths.append(path)
     return paths

@@ -20,9 +20,9 @@
     ├── HandlerDied             the process that ran a handler ended before the handler did
     ├── InvalidOutcome          a handler or station returned something that cannot end a turn
     ├── TransactionEnded        a handler ended the transaction that its worker must end
-    ├── TaskFailed              a task was given up, so it has no result
+    ├── TaskFailed              a task failed for good, so it has no result
     ├── TaskCancelled           a task was cancelled, so it has no result
-    ├── ResultMissing           no result of a task is stored, or it has expired
+    ├── ResultMissing           no result is stored for a task, or it has expired
     ├── StationFailed           the Spark tasks of a station failed repeatedly
     ├── SchemaOutdated          the tables are missing or older than this version: migrate
     ├── SchemaNewer             the tables were made by a newer version: upgrade duerow
@@ -64,7 +64,7 @@ _short.maxlevel, _short.maxstring, _short.maxother = 4, 120, 120
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Return the beginning of a value's `repr` for an error message: bounded, and without ever failing."""
+    """Return the beginning of a value's `repr` for an error message: bounded in length, and this never fails."""
     try:
         return _short.repr(value)[:most]
     except Exception:  # the user's code: a custom container that cannot be iterated over
@@ -163,7 +163,7 @@ class KeyMissing(CodecError):
         super().__init__(
             f"the payload is encrypted with key {key_id}, which this process was not given; ",
             Hint("add it to Encryption([…]) in connect(…, encryption=…)", "add it to the keys"),
-            "; the first key encrypts",
+            "; the first key in the list is the one that encrypts",
             quotes=False,
         )
 
@@ -173,7 +173,7 @@ class KeyMissing(CodecError):
 
 
 class DuplicateKey(DuerowError):
-    """A live message of the queue already has the key, or the queue remembers it from a message that left.
+    """A live message of the queue already has the key, or the queue remembers it from a message that has left.
 
     Attributes:
         queue: the queue in which the key is taken.
@@ -185,7 +185,7 @@ class DuplicateKey(DuerowError):
         self.queue, self.keys, self.remembered = queue, tuple(keys), remembered
         taken = ", ".join(repr(key) for key in self.keys[:10])
         more = f" and {len(self.keys) - 10} more" if len(self.keys) > 10 else ""
-        former = ", or remembers it from an earlier one" if remembered else ""
+        former = ", or remembers the key from an earlier message" if remembered else ""
         others = () if remembered else (", ", Value("replace"), " or ", Value("earliest"))
         super().__init__(
             f"queue {queue!r} has a live message with key {taken}{more}{former}; choose another key, or pass ",
@@ -211,7 +211,7 @@ class LeaseLost(DuerowError):
         lease = f" (its lease ran until {until:%Y-%m-%d %H:%M:%S} UTC)" if until else ""
         super().__init__(
             f"message {message_id} is no longer yours{lease}: it was taken over, changed, removed or already settled; "
-            "nothing was changed. Ask for a longer lease, or call extend() while you work"
+            "this call changed nothing. Ask for a longer lease, or call extend() while you work"
         )
 
     def __reduce__(self) -> tuple[type[LeaseLost], tuple[int, datetime | None]]:
@@ -340,7 +340,7 @@ class QueryTimeout(DuerowError):
             f"a read was stopped because it took longer than {limit.total_seconds():g} s, or than a lower limit "
             "set on the server. Narrow the condition, search by a payload field that is declared with ",
             Hint("indexed={…}", "an index"),
-            ", wait until no one else has locked the messages, or allow more time with ",
+            ", wait until no one else holds a lock on the messages, or allow more time with ",
             Hint("connect(…, read_timeout=…)", "DUEROW_READ_TIMEOUT, in seconds"),
         )
 
@@ -362,7 +362,7 @@ class TransactionEnded(DuerowError):
 
 
 class TaskFailed(DuerowError):
-    """A task was given up after its last attempt, so it has no result.
+    """A task failed for good on its last attempt, so it has no result.
 
     Attributes:
         task: its name.
@@ -373,7 +373,7 @@ class TaskFailed(DuerowError):
     def __init__(self, task: str, message_id: int, failure: Any = None) -> None:
         self.task, self.message_id, self.failure = task, message_id, failure
         why = "no reason is known" if failure is None else failure.message
-        super().__init__(f"task {task!r}, message {message_id}, was given up: {why}")
+        super().__init__(f"task {task!r}, message {message_id}, failed for good: {why}")
 
     def __reduce__(self) -> tuple[type[TaskFailed], tuple[str, int, Any]]:
         """Pickle the error by its values, not its text."""
@@ -398,7 +398,7 @@ class TaskCancelled(DuerowError):
 
 
 class ResultMissing(DuerowError):
-    """No result of the task is stored: it has expired, or the message was removed.
+    """No result is stored for the task: it has expired, or the message was removed.
 
     Attributes:
         task: its name.
@@ -418,7 +418,7 @@ class ResultMissing(DuerowError):
 
 
 class StationFailed(DuerowError):
-    """The Spark tasks of a station failed as often as Spark retries them; the cause is Spark's error."""
+    """The Spark tasks of a station failed as many times as Spark allows; the cause is Spark's error."""
 
 
 HOW_TO_MIGRATE: Final = (

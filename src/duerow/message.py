@@ -58,8 +58,8 @@ class Message(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         payload: equal to the payload that was pushed, with the same types.
         kind: name of the payload's type: "json", "bytes", or a declared type.
         key: unique within the queue among live messages, or None.
-        headers: names and scalars that travel with the message.
-        group: messages of one group are handed out one at a time, in the order of their ids; None: no group.
+        headers: named scalars that travel with the message.
+        group: messages in the same group are handed out one at a time, in the order of their ids; None: no group.
         priority: lower goes first, -32,768 to 32,767.
         status: "new" (no attempt has ended yet), "error" (the last attempt failed), "done" or "dead".
         due_at: when it is due; None: it will not be handed out. For a message that was just reserved, the due time
@@ -71,7 +71,7 @@ class Message(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         leased_until: when that lease ends.
         created_at: when it was pushed.
         last_attempt_at: when it was last handed out.
-        last_error: why the last attempt failed, if one did.
+        last_error: why the last attempt failed, if it did.
     """
 
     id: int
@@ -102,9 +102,9 @@ class Draft(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         key: unique among live messages of the queue, 1 to 255 characters.
         due: earliest time to hand it out, an aware datetime; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due.
-        headers: names and scalars that travel with the message.
+        headers: named scalars that travel with the message.
         queue: the queue to push to, if the call does not name one, as in `commit(then=[…])`.
-        group: messages of one group are handed out one at a time, in the order in which they were pushed.
+        group: messages in the same group are handed out one at a time, in the order in which they were pushed.
         priority: lower goes first, -32,768 to 32,767.
     """
 
@@ -129,8 +129,8 @@ def check_queue_name(name: object) -> str:
     """Return the name if it is a valid queue name, else raise InvalidMessage."""
     if not isinstance(name, str) or not _QUEUE_NAME.fullmatch(name):
         raise InvalidMessage(
-            f"a queue cannot be called {shown(name, 120)}; use 1 to 100 ASCII letters, digits and the characters "
-            "_ . : / -"
+            f"a queue cannot be called {shown(name, 120)}; use 1 to 100 characters: ASCII letters, digits, and _ . : / "
+            "-"
         )
     return name
 
@@ -149,7 +149,7 @@ def check_priority(priority: object) -> int:
     """Return the priority if it is valid, else raise InvalidMessage."""
     if type(priority) is not int or priority not in PRIORITIES:
         raise InvalidMessage(
-            f"a priority is an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {shown(priority)}"
+            f"a priority must be an integer from {PRIORITIES[0]} to {PRIORITIES[-1]}, not {shown(priority)}"
         )
     return priority
 
@@ -158,15 +158,17 @@ def _short_text(what: str, text: object) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise InvalidMessage(f"a {what} is text, not {type(text).__name__}; turn it into text")
+        raise InvalidMessage(f"a {what} must be text, not {type(text).__name__}; convert it to text")
     if not 1 <= len(text) <= _KEY_CHARACTERS or "\0" in text:
-        raise InvalidMessage(f"a {what} has 1 to {_KEY_CHARACTERS} characters without U+0000; this one has {len(text)}")
+        raise InvalidMessage(
+            f"a {what} must have 1 to {_KEY_CHARACTERS} characters, none of them U+0000; this one has {len(text)}"
+        )
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError:
-        raise InvalidMessage(f"a {what} cannot hold a lone surrogate") from None
+        raise InvalidMessage(f"a {what} cannot contain a lone surrogate") from None
     if size_bytes > _KEY_BYTES:
-        raise InvalidMessage(f"a {what} has at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}")
+        raise InvalidMessage(f"a {what} can have at most {_KEY_BYTES} bytes in UTF-8; this one has {size_bytes}")
     return text
 
 
@@ -175,7 +177,9 @@ def check_moment(name: str, moment: object) -> datetime | None:
     if moment is None:
         return None
     if not isinstance(moment, datetime):
-        raise InvalidMessage(Argument(name), f" is an aware datetime, not {type(moment).__name__} ({shown(moment)})")
+        raise InvalidMessage(
+            Argument(name), f" must be an aware datetime, not {type(moment).__name__} ({shown(moment)})"
+        )
     if moment.utcoffset() is None:
         in_utc = Hint(f"{name}.replace(tzinfo=UTC)", f"{moment.isoformat()}Z")
         raise InvalidMessage(Argument(name), f" has no time zone: {moment.isoformat()}; add one, as in ", in_utc)
@@ -193,7 +197,7 @@ def check_moment(name: str, moment: object) -> datetime | None:
 def check_span(name: str, span: object, minimum: timedelta = timedelta(0)) -> timedelta:
     """Return the timedelta if it lies between the minimum and 365,000 days, else raise InvalidMessage."""
     if not isinstance(span, timedelta):
-        raise InvalidMessage(Argument(name), f" is a timedelta, not {type(span).__name__} ({shown(span)})")
+        raise InvalidMessage(Argument(name), f" must be a timedelta, not {type(span).__name__} ({shown(span)})")
     if not minimum <= span <= _LONGEST:
         least = "negative" if minimum == timedelta(0) else f"below {minimum}"
         raise InvalidMessage(Argument(name), f" cannot be {least} or above {_LONGEST.days:,} days: {span}")

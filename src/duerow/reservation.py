@@ -38,7 +38,7 @@ class BareReservation(_Kept, Generic[P_co], frozen=True, gc=False):
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt that every later write of this reservation must match."""
+        """The receipt that every later write for this reservation must match."""
         return Receipt(self.message.id, self.message.token)
 
     @property

@@ -93,7 +93,7 @@ class Limited:
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Give up at once, at any attempt."""
+    """Give up at once, whatever the attempt."""
 
     limit: None = None
 
@@ -126,7 +126,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class ByError:
-    """The policy of the first rule that matches the error, else a default policy, whose limit applies to all."""
+    """The policy of the first rule that matches the error, else a default policy, whose limit applies to all errors."""
 
     rules: tuple[Rule, ...]
     otherwise: RetryPolicy
@@ -181,7 +181,8 @@ def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None)
 
     Args:
         rules: made by `on`; the first match wins.
-        otherwise: the policy for all other errors; its limit applies to all. Default: at most 20 attempts, as usual.
+        otherwise: the policy for all other errors; its limit applies to all errors. Default: at most 20 attempts, as
+            usual.
 
     Raises:
         ConfigurationError: no rule was given, or a rule can never apply because earlier rules cover all its errors.
@@ -189,7 +190,7 @@ def by_error(*rules: Rule, otherwise: RetryPolicy | RetryFunction | None = None)
     if not rules or not all(isinstance(rule, Rule) for rule in rules):
         raise ConfigurationError(
             f"by_error() takes rules, such as on(ConnectionError, fixed(…)), not {shown(rules)}; the policy for all "
-            "other errors is otherwise="
+            "other errors is passed as otherwise="
         )
     named: tuple[type[BaseException], ...] = ()
     for rule in rules:
@@ -213,8 +214,8 @@ def _checked(policy: RetryPolicy | RetryFunction) -> RetryPolicy:
         return policy
     if not callable(policy):
         raise ConfigurationError(
-            f"policy is {shown(policy)}; give bury, snooze(…), fixed(…), exponential(…) or a function of "
-            "(attempt, started_at, error)"
+            "policy must be bury, snooze(…), fixed(…), exponential(…) or a function of (attempt, started_at, error), "
+            f"not {shown(policy)}"
         )
     check_call("a retry policy", policy, *_GIVEN)
     return _Bare(policy)
@@ -250,9 +251,9 @@ def exponential(
         ConfigurationError: the factor is not a number of at least 1, or the jitter is not a number from 0 to 1.
     """
     if not _is_number(factor) or not factor >= 1:
-        raise ConfigurationError(f"factor is {shown(factor)}; a delay must not shrink, so it must be at least 1")
+        raise ConfigurationError(f"factor must be at least 1, not {shown(factor)}; a delay must not shrink")
     if not _is_number(jitter) or not 0 <= jitter <= 1:
-        raise ConfigurationError(f"jitter is {shown(jitter)}; it is a share of the delay, from 0 to 1")
+        raise ConfigurationError(f"jitter must be a fraction of the delay, from 0 to 1, not {shown(jitter)}")
     return Exponential(check_span("first", first), float(factor), check_span("maximum", maximum), jitter)
 
 
@@ -269,11 +270,12 @@ def limited(limit: int, policy: RetryFunction) -> Limited:
     """
     if type(limit) is not int or limit < 1:
         raise ConfigurationError(
-            f"limit is {shown(limit)}; it is the total number of attempts, so it must be an integer of at least 1"
+            f"limit must be an integer of at least 1, not {shown(limit)}; it is the total number of attempts"
         )
     if not callable(policy):
         raise ConfigurationError(
-            f"policy is {shown(policy)}; give fixed(…), exponential(…) or a function of (attempt, started_at, error)"
+            "policy must be fixed(…), exponential(…) or a function of (attempt, started_at, error), not "
+            f"{shown(policy)}"
         )
     check_call("a retry policy", policy, *_GIVEN)
     return Limited(limit, policy)

@@ -30,7 +30,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
     Args:
         payload: the payload to keep in the queue's history; UNSET: the payload that was pushed.
         then: messages to push in the same transaction; each names its `queue`.
-        dropped: whether history records it as dropped instead of done.
+        dropped: whether the history records the message as dropped instead of done.
         log: the handler's log for the history: its last 8,000 characters are kept, if the queue keeps a history.
     """
 
@@ -71,8 +71,8 @@ class Move(msgspec.Struct, frozen=True, gc=False):
         headers: merged into its existing headers; a value of None removes that header.
         due: when it is due there; give at most one of `due` and `delay`. Default: at once.
         delay: how long from now until it is due there.
-        on_duplicate: what to do if a live message of the target has the key: "reject" (default) refuses this move; the
-            other modes work as for `push`.
+        on_duplicate: what to do if a live message in the target queue has the key: "reject" (default) refuses this
+            move; the other modes work as they do for `push`.
         group: the new group; UNSET: unchanged; None: no group.
         priority: the new priority; UNSET: unchanged.
         then: messages to push in the same transaction; each names its `queue`.
@@ -189,7 +189,7 @@ Settlement = Commit | Rollback | Release | Move | Bury | Gather | Close | Left
 
 
 def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement:
-    """Return how a turn ends: the only place that decides this, for workers, stations and `reserving()` alike.
+    """Return how a turn ends. This is the only place that decides this, for workers, stations and `reserving()` alike.
 
     Args:
         message: the message of the turn; its `attempts` include this attempt.
@@ -243,14 +243,14 @@ def _are_moves(outcome: object) -> TypeGuard[list[object]]:
 
 
 def failure(error: BaseException | Failure | str | None) -> Failure | None:
-    """Return an error as a value that can be stored: its type, the whole cause chain, the end of its traceback."""
+    """Return an error as a value that can be stored: its type, the whole cause chain and the end of its traceback."""
     if error is None or isinstance(error, Failure):
         return error
     if isinstance(error, str):
         return Failure("Error", error[:MAX_FAILURE])
     if not isinstance(error, BaseException):
         raise InvalidOutcome(
-            f"the error of a failed message is an exception, a Failure or text, not {type(error).__name__}"
+            f"the error of a failed message must be an exception, a Failure or text, not {type(error).__name__}"
         )
     if isinstance(kept := getattr(error, "duerow_failure", None), Failure):
         return kept  # the error comes from another process, which had its traceback
@@ -290,7 +290,9 @@ def _failed(message: Message, error: BaseException | Failure | str | None, polic
     if delay is None:
         return Bury(error if error is not None else f"attempt {message.attempts} failed, and the policy allows no more")
     if not isinstance(delay, timedelta):
-        raise ConfigurationError(f"a retry policy gives a timedelta or None, not {shown(delay)}: {shown(policy, 120)}")
+        raise ConfigurationError(
+            f"a retry policy must return a timedelta or None, not {shown(delay)}: {shown(policy, 120)}"
+        )
     return Rollback(max(delay, timedelta(0)), error)
 
 
@@ -315,7 +317,7 @@ def _spread(message: Message, parts: Sequence[object], policy: RetryPolicy) -> S
 def merged(headers: Mapping[str, Scalar], changes: Mapping[str, Scalar | None] | None) -> dict[str, Scalar]:
     """Return headers with changes applied; a value of None removes a header."""
     if changes is not None and not isinstance(changes, Mapping):
-        raise CodecError(f"headers are a mapping of names to scalars, not {type(changes).__name__}")
+        raise CodecError(f"headers must be a mapping of names to scalars, not {type(changes).__name__}")
     together = {**headers, **(changes or {})}
     return {name: value for name, value in together.items() if value is not None}
 

@@ -70,7 +70,7 @@ def as_condition(where: object, about: Subject = "message") -> Condition:
             raise
     if isinstance(where, Condition):
         return checked_again(where, about)
-    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {shown(where)}")
+    raise InvalidCondition(f"a condition must be text or made with duerow.where.field, not {shown(where)}")
 
 
 def as_path(by: object) -> Path:
@@ -81,7 +81,9 @@ def as_path(by: object) -> Path:
         path = check_comparable(path_of(by))
         check_subject(path, "message")
         return path
-    raise InvalidCondition(f"a field is text such as payload.companyId, or made with duerow.where, not {shown(by)}")
+    raise InvalidCondition(
+        f"a field must be text such as payload.companyId, or made with duerow.where, not {shown(by)}"
+    )
 
 
 def parse(text: str) -> Condition:

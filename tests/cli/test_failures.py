@@ -17,7 +17,7 @@ from tests.processes import running_program
         (["stats"], "duerow migrate"),
         (["stats", "--db", "oracle://host/base"], "no store for oracle://"),
         (["stats", "--db", "shop.db"], "is not a URL"),
-        (["migrate", "--prefix", "a-b"], "prefix is 'a-b'"),
+        (["migrate", "--prefix", "a-b"], "prefix must be 1 to"),
         (["list", "no spaces please"], "duerow migrate"),
         (["worker", "no_such_module:handle", "orders"], "no module 'no_such_module'"),
         (["worker", "json:no_such_function", "orders"], "no function 'no_such_function'"),

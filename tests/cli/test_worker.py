@@ -169,7 +169,7 @@ def test_a_worker_is_told_the_declared_type_of_its_payloads(tmp_path: Path, url:
         ("pricing:Order", "there is no module 'pricing' in this folder or among the installed packages; did you mean"),
         ("priced:ship", "which is not a type"),
         ("priced", "MODULE:TYPE"),
-        ("priced:Path", "declared type is"),
+        ("priced:Path", "declared type must be"),
     ],
 )
 def test_a_type_that_cannot_be_declared_is_told(tmp_path: Path, url: str, database: Database, name: str, says: str):

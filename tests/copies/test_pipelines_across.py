@@ -292,8 +292,8 @@ def test_kinds_that_nobody_here_knows_go_through(two: Callable[..., Pair]) -> No
     ("make", "said"),
     [
         (lambda db: Elsewhere("a b", down), "a queue in another database: a queue cannot be called 'a b'"),
-        (lambda db: Elsewhere("x", "url"), "connect is 'url'; give a function"),  # type: ignore[arg-type]
-        (lambda db: Elsewhere("x", down, database=""), "database is 1 to 100 printable characters, not ''"),
+        (lambda db: Elsewhere("x", "url"), "connect must be a function"),  # type: ignore[arg-type]
+        (lambda db: Elsewhere("x", down, database=""), "database must be 1 to 100 printable characters, not ''"),
         (lambda db: Elsewhere("x", lambda url: url), r"connect of queue 'x' of another database is called with \(\)"),
         (
             lambda db: Pipeline("p", [Switch("s", same, to={"a": Elsewhere("x", down), "b": db.queue("x")})]),

@@ -37,7 +37,7 @@ def test_how_a_queue_stands_and_why_a_row_is_not_running(queue: Any, add: Any, c
     assert {id: [reason.code for reason in queue.why(id)] for id in expected} == {
         id: [code] for id, code in expected.items()
     }
-    assert "given up after 1 attempt: no line" in queue.why(failed)[0].text
+    assert "failed for good after 1 attempt: no line" in queue.why(failed)[0].text
     assert queue.why(leased)[0].by == third.message.leased_by
     with pytest.raises(InvalidMessage, match=r"mail\.sending has no row with id 999999"):
         queue.why(999_999)
@@ -54,7 +54,7 @@ def test_rows_are_found_and_counted_by_their_own_columns_a_page_at_a_time(queue:
     assert [row.id for row in queue.find(order_by=Mail.id.desc(), limit=1)] == ids[3:]
     assert (queue.count(), queue.count(status="new"), queue.count(Mail.id < ids[2], status="new")) == (4, 3, 1)
     assert queue.count(by=Mail.sending_status) == {"new": 3, "dead": 1}
-    with pytest.raises(ConfigurationError, match="a status is one of"):
+    with pytest.raises(ConfigurationError, match="a status must be one of"):
         queue.find(status="failed")
     with pytest.raises(ConfigurationError, match="leave order_by= or after= out"):
         queue.find(order_by=Mail.key, after=1)

@@ -257,7 +257,7 @@ def test_what_cannot_be_a_queue_is_refused_with_what_to_do() -> None:
         EntityQueue(Mail.sending, awaited)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"for an Engine use duerow\.entity"):
         AwaitedEntityQueue(Mail.sending, blocking)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="on_done is"):
+    with pytest.raises(ConfigurationError, match="on_done must be"):
         EntityQueue(Mail.sending, blocking, on_done="archive")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="cannot be called 'Two Words'"):
         queue_state("Two Words")

@@ -90,5 +90,5 @@ async def test_so_it_is_on_asyncpg(add: Any, engine: Engine, store: str) -> None
 
 
 def test_a_limit_that_no_database_can_keep_is_refused(open_queue: Any) -> None:
-    with pytest.raises(ConfigurationError, match="read_timeout= is a timedelta of 1 ms"):
+    with pytest.raises(ConfigurationError, match="read_timeout= must be a timedelta of 1 ms"):
         open_queue(read_timeout=30)

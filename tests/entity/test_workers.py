@@ -253,7 +253,7 @@ def test_rows_have_limits_only_with_a_database_that_keeps_them(engine: Engine, f
     assert queue.limits() == RunLimits()
     with pytest.raises(ConfigurationError, match=r"no table for limits.*permits=duerow\.connect"):
         queue.limit(concurrency=2)
-    with pytest.raises(ConfigurationError, match="concurrency is a number of handlers"):
+    with pytest.raises(ConfigurationError, match="concurrency must be a number of handlers"):
         queue.limit(concurrency=0)
 
 

@@ -387,7 +387,7 @@ def test_what_is_no_history_and_no_depth_is_refused_at_once(
     with pytest.raises(ConfigurationError, match="not a frame of live messages: it lacks status"):
         analytics.rates(told, told)
     for depth in (0, True, 1.5, "8"):
-        with pytest.raises(ConfigurationError, match="depth is"):
+        with pytest.raises(ConfigurationError, match="depth must be"):
             analytics.paths(told, depth=depth)  # type: ignore[arg-type]
     for module in [name for name in sys.modules if name.startswith(("plotly", "duerow.plots", "duerow.spark.charts"))]:
         monkeypatch.delitem(sys.modules, module)

@@ -260,7 +260,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("payload string, due timestamp_ntz", {}, "column due must be a timestamp with a time zone, not of type"),
         ("payload string, key long", {}, "column key must be text, not of type bigint: cast it"),
         ("payload string, priority double", {}, "column priority must be a whole number, not"),
-        ("payload string, headers map<string,date>", {}, "column headers is a map from text to"),
+        ("payload string, headers map<string,date>", {}, "column headers must be a map from text to"),
         ("payload string", {"queue": None}, "name the queue to push to"),
         ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate is one of ignore, replace"),
         ("payload string", {"partitions": "4"}, "no option partitions here"),
@@ -279,7 +279,7 @@ def test_a_row_that_cannot_be_pushed_is_named_and_nothing_of_its_partition_is(
     at(0, 1)
     columns = "payload string, key string, queue string"
     for payload, key, queue, said in (
-        ("1", "", "orders", "a key has 1 to 255 characters"),
+        ("1", "", "orders", "a key must have 1 to 255 characters"),
         ("1", "k", None, "it names no queue"),
         ("1", "k", "no spaces", "a queue cannot be called 'no spaces'"),
         ("NaN", "k", "orders", "its payload is not valid JSON"),

@@ -41,7 +41,7 @@ def test_columns_may_be_added_and_widened_while_messages_wait_and_the_log_says_s
         spark.run(wider, place.url, session, **place.settings)
     assert [one.getMessage() for one in caplog.records if one.name == "duerow.pipeline"] == [
         f"frame 'a' of pipeline 'p': column {said}"
-        for said in ("n was int and is bigint", "note (string) is new", "on was date and is timestamp")
+        for said in ("n was int and is now bigint", "note (string) is new", "on was date and is now timestamp")
     ]
     assert columns_of(db) == {"n": "bigint", "on": "timestamp", "note": "string"}
     assert [m.payload for m in db.queue("b").find()] == [{"n": 1}]
@@ -55,7 +55,7 @@ def test_a_change_that_waiting_messages_may_not_fit_is_refused_before_any_is_cla
     ids = [one.id for one in db.queue("a").push_many([Draft({"n": n}) for n in (1, big, 2)])]
     narrow = pipeline(schema="n int")
     for go in (spark.run, spark.step):
-        with pytest.raises(ConfigurationError, match=r"m \(string\) is gone; n was bigint and is int"):
+        with pytest.raises(ConfigurationError, match=r"m \(string\) is gone; n was bigint and is now int"):
             go(narrow, place.url, session, **place.settings)
     assert [(m.attempts, m.leased_by) for m in db.queue("a").peek(9)] == [(0, None)] * 3
     assert columns_of(db) == {"n": "bigint", "m": "string"}
@@ -88,7 +88,10 @@ def test_the_fields_of_declared_types_are_compared_and_what_is_refused_says_wher
 def test_what_is_accepted_must_be_frames_of_the_pipeline(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
-    for accepted, said in (("a", "list frame stations"), (["x"], "names 'x', which is not one of its frames")):
+    for accepted, said in (
+        ("a", "must be a list of frame stations"),
+        (["x"], "names 'x', which is not one of its frames"),
+    ):
         with pytest.raises(ConfigurationError, match=said):
             spark.run(pipeline(schema="n int"), place.url, session, new_columns=accepted, **place.settings)
 

@@ -197,7 +197,7 @@ def test_of_two_stations_that_merge_the_same_batches_only_the_first_one_counts(t
         manifest.add(made)
     assert rows(sinks[0]) == [0, 1, 2]
     with pytest.raises(
-        ConfigurationError, match=r"table 'one' and table 'two' would both merge files of .*; pass compac"
+        ConfigurationError, match=r"table 'one' and table 'two' would both merge files in .*; pass compac"
     ):
         Pipeline("lake", sinks)
 
@@ -390,22 +390,26 @@ def test_what_is_no_position_is_dead(tmp_path: Path) -> None:
 # What is refused.
 
 ARGUMENTS: list[tuple[type[Any], dict[str, Any], str]] = [
-    (TableSink, {"format": "orc"}, "format is 'orc'; it is one of parquet, delta, iceberg, jdbc"),
+    (TableSink, {"format": "orc"}, "format must be one of parquet, delta, iceberg, jdbc, not 'orc'"),
     (TableSink, {"format": "jdbc", "table": "t"}, "needs url="),
     (TableSink, {"format": "parquet", "path": "p", "url": "u"}, "has no use for url="),
     (TableSink, {"format": "delta", "path": "p", "compact": 2}, "has no use for compact="),
-    (TableSink, {"format": "parquet", "path": "p", "compact": 1}, "compact is 1"),
+    (
+        TableSink,
+        {"format": "parquet", "path": "p", "compact": 1},
+        "compact must be a number of batches, at least 2, not 1",
+    ),
     (TableSink, {"format": "jdbc", "url": "u", "table": "t", "partition_by": ["a"]}, "has no use for partition_by="),
-    (TableSink, {"format": "delta", "path": "p", "partition_by": "day"}, "partition_by is 'day'; list columns"),
+    (TableSink, {"format": "delta", "path": "p", "partition_by": "day"}, "partition_by must be a list of columns"),
     (TableSink, {"format": "parquet", "path": "p", "partition_by": ["a", "a"]}, "partition_by names 'a' twice"),
     (
         TableSink,
         {"format": "parquet", "path": "p", "partition_by": ["_key"]},
         "'_key', which is not written to the table",
     ),
-    (TableSource, {"to": "b", "format": "delta"}, "format is 'delta'"),
+    (TableSource, {"to": "b", "format": "delta"}, "format must be one of"),
     (TableSource, {"to": "b", "format": "jdbc", "url": "u"}, "needs table= and column="),
-    (TableSource, {"to": "b", "format": "csv", "path": "p", "rows": 0}, "rows is 0"),
+    (TableSource, {"to": "b", "format": "csv", "path": "p", "rows": 0}, "rows must be an integer of at least 1, not 0"),
 ]
 
 

@@ -33,7 +33,7 @@ def test_a_look_that_waits_for_a_lock_longer_than_it_may_is_ended(
         queue.push("a", group="g")
         in_time(queue.peek)  # now its priorities are known
         for name, look in LOOKS.items():
-            with hold(), pytest.raises(QueryTimeout, match="has locked the messages"):
+            with hold(), pytest.raises(QueryTimeout, match="holds a lock on the messages"):
                 raise AssertionError(f"{name} gives {look(queue)}")
         assert in_time(queue.stats).ready == 1  # the connection goes on
     assert caplog.messages == []

@@ -87,13 +87,13 @@ def unknown(one: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F8
         (gives_strange, {}, "keeps its results"),
         (counts, {}, "generator function"),
         (unknown, {}, "annotations of task 'unknown' cannot be read"),
-        (Order, {}, "a task is a function"),
+        (Order, {}, "a task must be a function"),
         (print, {"name": "json"}, "cannot be called 'json'"),
         (print, {"name": "duerow.results"}, "cannot be called 'duerow.results'"),
         (print, {"name": ""}, "1 to 100 printable"),
         (one, {"key": "{order}"}, "names order"),
         (one, {"key": 5}, "a template or a function"),
-        (one, {"key": "{"}, "is not a template"),
+        (one, {"key": "{"}, "is not a valid template"),
     ],
 )
 def test_what_cannot_be_a_task_is_refused(
@@ -131,7 +131,7 @@ def test_options_that_are_not_there_or_out_of_bounds_are_refused(tasks: Tasks) -
     assert note.draft(3).key == "n-3"
     with pytest.raises(ConfigurationError, match="takes drafts made with"):
         note.push_many([Draft(1)])
-    with pytest.raises(CodecError, match="takes calls of its tasks"):
+    with pytest.raises(CodecError, match="takes calls to its tasks"):
         tasks.queue("tasks").push({"number": 1})
 
 

@@ -74,6 +74,6 @@ def test_a_retry_policy_that_gives_no_timedelta_is_told_and_changes_nothing(queu
     queue.push("one")
     lent = queue.reserve()
     assert lent is not None
-    with pytest.raises(duerow.errors.ConfigurationError, match="a retry policy gives a timedelta or None, not 3"):
+    with pytest.raises(duerow.errors.ConfigurationError, match="a retry policy must return a timedelta or None, not 3"):
         queue.rollback(lent, error="no")
     queue.commit(lent)

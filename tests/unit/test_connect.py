@@ -96,8 +96,11 @@ def test_an_option_that_makes_no_sense_is_refused(connect, tmp_path, options):
         ("sqlite:///app.db?colour=red", "no setting colour; it has busy_timeout, .*synchronous"),
         ("sqlite:///app.db?timeout=soon", "soon"),
         ("sqlite://me@host/app.db", "Invalid SQLite URL"),
-        ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=often", "prepare_threshold is a number of executions"),
-        ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=-1", "prepare_threshold is a number of executions"),
+        (
+            "postgresql://me@127.0.0.1:1/mine?prepare_threshold=often",
+            "prepare_threshold must be a number of executions",
+        ),
+        ("postgresql://me@127.0.0.1:1/mine?prepare_threshold=-1", "prepare_threshold must be a number of executions"),
         ("postgresql://me@127.0.0.1:1/mine?colour=red", "cannot connect with this URL: .*colour"),
         ("postgresql://me@127.0.0.1:1/mine?connect_timeout=soon", "cannot connect with this URL: .*connect_timeout"),
     ],
@@ -113,7 +116,7 @@ def test_what_a_url_says_that_makes_no_sense_is_refused(connect, url, says, tmp_
 @pytest.mark.parametrize("setting", [{"clock": 5}, {"prefix": 5}, {"schema": 5}], ids=str)
 def test_a_setting_of_the_wrong_kind_is_named(connect, url, setting, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}= is .*, not 5"):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))}= must be .*, not 5"):
         connect(url, **setting)
     assert list(tmp_path.iterdir()) == []
 
@@ -196,7 +199,7 @@ def test_to_connect_makes_no_file_of_a_mistyped_name(connect, tmp_path):
 
 
 def test_a_path_that_no_file_can_have_is_refused(connect):
-    with pytest.raises(ConfigurationError, match=r"cannot hold U\+0000"):
+    with pytest.raises(ConfigurationError, match=r"cannot contain U\+0000"):
         connect("sqlite:///%00")
-    with pytest.raises(ConfigurationError, match=r"cannot hold U\+0000"):
+    with pytest.raises(ConfigurationError, match=r"cannot contain U\+0000"):
         connect("sqlite:///a\0b.db", migrate=True)

@@ -68,14 +68,14 @@ OTHER = [
 
 def test_a_column_that_holds_all_it_held_may_change_its_type_and_no_other() -> None:
     for narrow, wide in WIDER:
-        assert changes({"n": narrow}, {"n": wide}) == [(f"n was {narrow} and is {wide}", True)]
-        assert changes({"n": wide}, {"n": narrow}) == [(f"n was {wide} and is {narrow}", False)]
+        assert changes({"n": narrow}, {"n": wide}) == [(f"n was {narrow} and is now {wide}", True)]
+        assert changes({"n": wide}, {"n": narrow}) == [(f"n was {wide} and is now {narrow}", False)]
     for one, other in OTHER:
-        assert changes({"n": one}, {"n": other}) == [(f"n was {one} and is {other}", False)]
+        assert changes({"n": one}, {"n": other}) == [(f"n was {one} and is now {other}", False)]
 
 
 def test_a_declared_type_reads_no_date_as_a_time() -> None:
-    assert changes({"d": "date"}, {"d": "timestamp"}, payload=Sale) == [("d was date and is timestamp", False)]
+    assert changes({"d": "date"}, {"d": "timestamp"}, payload=Sale) == [("d was date and is now timestamp", False)]
 
 
 def test_a_column_may_be_added_unless_messages_must_have_it_and_none_may_go() -> None:
@@ -96,9 +96,9 @@ def test_a_field_may_be_missing_or_null_where_it_might_not_but_not_the_other_way
 def test_fields_within_a_column_count_by_their_paths_and_go_with_it() -> None:
     before = {"lines": "array", "lines[]": "struct", "lines[].price": "int", "linesmen": "string"}
     wider = {**before, "lines[].price": "bigint"}
-    assert changes(before, wider) == [("lines[].price was int and is bigint", True)]
+    assert changes(before, wider) == [("lines[].price was int and is now bigint", True)]
     assert changes(before, {"lines": "map", "lines[…]": "int", "linesmen": "string"}) == [
-        ("lines was array and is map", False)
+        ("lines was array and is now map", False)
     ]
     assert changes({"n": "int"}, {"n": "int", "of": "struct not null", "of.n": "int not null required"}) == [
         ("of (struct not null) is new", True)
@@ -141,7 +141,7 @@ def test_a_change_that_waiting_messages_may_not_fit_is_refused_by_name_unless_it
             db._declare(pipeline(), narrow)
         said = str(caught.value)
         assert "pipeline 'p': the columns of frame 'a' have changed, and 1 message under way" in said
-        assert "may not fit: m (string) is gone; n was bigint and is int. " in said
+        assert "may not fit: m (string) is gone; n was bigint and is now int. " in said
         assert "Register an upgrade" in said
         assert said.endswith("or accept the change with new_columns=['a']")
         assert db.pipelines() == [graph({"n": "bigint", "m": "string"})]
@@ -151,7 +151,7 @@ def test_a_change_that_waiting_messages_may_not_fit_is_refused_by_name_unless_it
         assert db.pipelines() == [narrow]
         assert caplog.messages == [
             f"frame 'a' of pipeline 'p': column {one}"
-            for one in ("k (string) is new", "m (string) is gone", "n was bigint and is int")
+            for one in ("k (string) is new", "m (string) is gone", "n was bigint and is now int")
         ]
 
 

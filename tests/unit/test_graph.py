@@ -34,29 +34,38 @@ def joining(**terms: Any) -> Join:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Fork("a", same, to="bc"), "fork 'a': `to` is 'bc'; list the queues"),
-        (lambda: Fork("a", same, to=[]), r"fork 'a': `to` is \[\]"),
-        (lambda: Fork("a", same, to={"x": "b"}), "fork 'a': `to` is {"),  # type: ignore[arg-type]
+        (lambda: Fork("a", same, to="bc"), "fork 'a': `to` must be a list of queues, not 'bc'"),
+        (lambda: Fork("a", same, to=[]), r"fork 'a': `to` must be a list of queues, not \[\]"),
+        (lambda: Fork("a", same, to={"x": "b"}), "fork 'a': `to` must be a list of queues, not {"),  # type: ignore[arg-type]
         (lambda: Fork("a", same, to=["b", "c d"]), "a target of fork 'a': .*'c d'"),
         (lambda: Fork("a", same, to=["b", "b"]), "`to` names a queue twice"),
         (lambda: Split("a", same, to="b c"), "the target of split 'a'"),
         (lambda: Split("a", awaited, to="b"), "split 'a': .* is an async function"),
-        (lambda: Split("a", same, to="b", rate=(0, timedelta(1))), "split 'a': rate is a pair"),
+        (lambda: Split("a", same, to="b", rate=(0, timedelta(1))), "split 'a': rate must be a maximum"),
         (lambda: Join("j" * 97, same, to="k", by="payload.order"), "the queue of the sets of join 'jjj"),
         (lambda: joining(by="payload..order"), "join 'j': `by` must name a field that the messages of a set share: "),
         (lambda: joining(by="colour"), "a message has no field 'colour'"),
-        (lambda: joining(by=5), "join 'j': by is 5; it is a field such as 'payload.order'"),
-        (lambda: joining(by=awaited), "join 'j': by is <function awaited"),
+        (
+            lambda: joining(by=5),
+            "join 'j': by must be a field such as 'payload.order', or a plain function of a message, not 5",
+        ),
+        (lambda: joining(by=awaited), "join 'j': by must be .*, not <function awaited"),
         (lambda: joining(complete=len), "join 'j': give count or complete, not both"),
-        (lambda: joining(count=0), "join 'j': count is 0; it is an integer from 1 to its limit of 10000"),
-        (lambda: joining(count=True), "join 'j': count is True"),
+        (lambda: joining(count=0), "join 'j': count must be an integer from 1 to the limit of 10000 parts, not 0"),
+        (lambda: joining(count=True), "join 'j': count must be .*, not True"),
         (
             lambda: joining(count=11, limit=10),
-            "join 'j': count is 11; it is an integer from 1 to its limit of 10 parts",
+            "join 'j': count must be an integer from 1 to the limit of 10 parts, not 11",
         ),
-        (lambda: joining(limit=0), "join 'j': limit is 0"),
-        (lambda: joining(count=None, complete="all"), "join 'j': complete is 'all'; it is a plain function"),
-        (lambda: joining(count=None, complete=awaited), "join 'j': complete is <function awaited"),
+        (lambda: joining(limit=0), "join 'j': limit must be an integer of at least 1, not 0"),
+        (
+            lambda: joining(count=None, complete="all"),
+            "join 'j': complete must be a plain function of the parts, not 'all'",
+        ),
+        (
+            lambda: joining(count=None, complete=awaited),
+            "join 'j': complete must be a plain function of the parts, not <function awaited",
+        ),
         (lambda: joining(late="b c"), "`late` of join 'j'"),
         (lambda: Pipeline("p", [joining(late="elsewhere")], outputs=["k"]), "'elsewhere' for label 'late'"),
         (lambda: Pipeline("p", [joining(), Sink("j/sets", same)], outputs=["k"]), "has 'j/sets' twice"),
@@ -169,7 +178,7 @@ async def test_each_face_says_which_database_it_takes() -> None:
     pipeline = Pipeline("p", [Sink("a", same)])
     with (
         duerow.connect("memory://") as db,
-        pytest.raises(ConfigurationError, match=r"arun\(\) awaits what duerow.aio.connect\(\) returns.*use run\(\)"),
+        pytest.raises(ConfigurationError, match=r"arun\(\) takes the result of duerow.aio.connect\(\).*use run\(\)"),
     ):
         await pipeline.arun(db)  # type: ignore[arg-type]
 
@@ -262,15 +271,15 @@ def test_a_frame_station_is_drawn_and_kept_with_its_ways() -> None:
 @pytest.mark.parametrize(
     ("terms", "why"),
     [
-        ({"to": []}, "frame 'a': `to` is"),
+        ({"to": []}, "frame 'a': `to` must be"),
         ({"to": {"x": "no queue"}}, "target of frame 'a' for 'x'"),
-        ({"batch": 0}, "batch is 0; it is an integer of at least 1"),
-        ({"schema": 5}, "schema is 5; give a StructType"),
-        ({"rowwise": 1}, "rowwise is 1; give True or False"),
-        ({"observe": "count(*)"}, "observe is 'count(*)'; it maps names to aggregates"),
-        ({"observe": {}}, "observe is {}; it maps names to aggregates"),
-        ({"observe": {"": "count(*)"}}, "it maps names to aggregates"),
-        ({"observe": {"n": 5}}, "observe['n'] is 5; give an aggregate Column, or SQL text"),
+        ({"batch": 0}, "batch must be an integer of at least 1, not 0"),
+        ({"schema": 5}, "schema must be a Spark StructType"),
+        ({"rowwise": 1}, "rowwise must be True or False, not 1"),
+        ({"observe": "count(*)"}, "observe must map names to aggregates"),
+        ({"observe": {}}, "observe must map names to aggregates"),
+        ({"observe": {"": "count(*)"}}, "observe must map names to aggregates"),
+        ({"observe": {"n": 5}}, "observe['n'] must be an aggregate Column or SQL text, not 5"),
     ],
 )
 def test_a_frame_station_that_cannot_be_is_refused(terms: dict[str, Any], why: str) -> None:

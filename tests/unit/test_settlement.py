@@ -126,7 +126,7 @@ def test_a_policy_that_gives_no_span_is_refused_with_what_it_gave():
     with pytest.raises(ConfigurationError) as refused:
         decide(message(), ValueError(), Seconds())
     gave, _, policy = str(refused.value).partition(": ")
-    assert gave == "a retry policy gives a timedelta or None, not 60"
+    assert gave == "a retry policy must return a timedelta or None, not 60"
     assert policy.startswith("x" * 100)
     assert len(policy) < 150
 
@@ -239,7 +239,7 @@ def test_a_failure_has_the_text_that_an_error_left_out():
 
 
 def test_what_is_no_error_is_refused_as_one():
-    with pytest.raises(InvalidOutcome, match=r"^the error of a failed message is .*, not int$"):
+    with pytest.raises(InvalidOutcome, match=r"^the error of a failed message must be .*, not int$"):
         failure(42)
 
 
@@ -346,5 +346,5 @@ def test_an_error_that_another_process_has_described_is_kept_as_it_was_described
 def test_merged_headers_lose_those_set_to_none():
     assert merged({"a": 1, "b": 2}, {"b": None, "c": 3}) == {"a": 1, "c": 3}
     assert merged({"a": 1}, None) == {"a": 1}
-    with pytest.raises(CodecError, match=r"^headers are a mapping of names to scalars, not list$"):
+    with pytest.raises(CodecError, match=r"^headers must be a mapping of names to scalars, not list$"):
         merged({"a": 1}, ["b"])

@@ -96,7 +96,7 @@ async def copy(
             be moved while the source's queue is not paused. Nothing was changed.
         NotSupported: the target's store cannot receive messages. Nothing was changed.
         QueueDraining: the target's queue accepts no new messages. Nothing was changed.
-        InvalidMessage: a name or the time is out of bounds. Nothing was changed.
+        InvalidMessage: a name is invalid, or `history` is out of bounds. Nothing was changed.
     """
     work = _CopyRun(source, target)
     await work.prepare(queue, to, move, history, dead_letters, keep_settings, beside, name)

@@ -32,7 +32,7 @@ LONGEST_PAUSE: Final = 10.0
 
 
 class Sender:
-    """Sends messages that wait for a queue of another database; it is the handler of their queue's worker.
+    """Sends messages that wait for a queue in another database; it is the handler of their queue's worker.
 
     Args:
         crossing: the station in which they wait.

@@ -1,4 +1,4 @@
-"""A database that contains queues, opened by a URL, an engine or a client."""
+"""A database that contains queues, opened with a URL, an engine or a client."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ async def connect(
         schema: the database schema that holds the tables; None: the connection's default.
         encryption: the keys for payloads, as a `duerow.encryption.Encryption`; default: payloads are stored in clear
             text.
-        read_timeout: how long a search, a count or another read for people may take before it raises QueryTimeout;
-            default: 30 s; None: no limit. It does not apply in your own transaction, or to the work of workers.
+        read_timeout: how long a search, a count or any other interactive read may take before it raises QueryTimeout;
+            default: 30 s; None: no limit. It does not apply in your own transaction, or to workers.
         options: further settings of the store, described on its reference page.
 
     Raises:
@@ -143,25 +143,26 @@ class Database(Directory, Schedules):
         """Return the queue with this name; nothing has to be created.
 
         Args:
-            name: 1 to 100 ASCII letters, digits and the characters _ . : / -
+            name: 1 to 100 characters: ASCII letters, digits, and _ . : / -
             lease: how long a reservation lasts unless it is extended.
             retry: the delays between attempts, and how many attempts are allowed; default: at most 20 attempts, with
                 delays doubling from 1 s up to 1 h.
             max_payload_bytes: the largest encoded payload; default: 1 MiB.
             dead_letter: the queue that receives messages that have failed for good, with headers that say why; default:
-                none, they stay in this queue as dead.
+                none; they stay in this queue, with the status dead.
             payload: the type of its payloads: a dataclass, msgspec Struct, pydantic model or TypedDict; see
                 `duerow.payload.types`. Default: JSON and bytes.
             upgrades: functions that convert other payloads to that type, by kind or by older type.
             indexed: payload fields to search messages by, each with the type of its values (int, float, str or bool),
                 such as `{"companyId": int, "to.city": str}`. `Queue.declare` creates their indexes.
             history: how long finished turns are kept; default: they are not kept. See `Queue.history`.
-            remember_keys: how long the keys of messages that left (done, dead, moved, removed, popped) are remembered,
-                so that pushing one again through this handle is a duplicate; default: they are not remembered.
+            remember_keys: how long the keys of messages that have left the queue (done, dead, moved, removed, popped)
+                are remembered, so that pushing a message with one of these keys through this handle counts as a
+                duplicate; default: they are not remembered.
 
         Raises:
             InvalidMessage: a name, the lease, `history` or `remember_keys` is out of bounds.
-            ConfigurationError: dead letters would go in a circle, the type cannot be declared, an upgrade is not a
+            ConfigurationError: dead letters would go in circles, the type cannot be declared, an upgrade is not a
                 function, or a field cannot be indexed.
         """
         return Queue(
@@ -189,7 +190,7 @@ class Database(Directory, Schedules):
             known: refuse a name that the database has no record of, since it is probably a typo.
 
         Raises:
-            ConfigurationError: its definition was written by a version that this one does not understand.
+            ConfigurationError: its definition was written by a version whose format this one does not understand.
             UnknownName: `known` was set, and the database has no record of such a queue.
         """
         called = check_queue_name(name)
@@ -219,7 +220,7 @@ class Database(Directory, Schedules):
         """Return the stored definitions and settings of queues, ordered by name; queues without any are left out.
 
         Raises:
-            ConfigurationError: a definition was written by a version that this one does not understand.
+            ConfigurationError: a definition was written by a version whose format this one does not understand.
         """
         said = await self.run(self.store.metadata.settings)
         return [Defined(one.queue, decoded(one.queue, one.definition), one.paused, one.draining) for one in said]
@@ -227,7 +228,7 @@ class Database(Directory, Schedules):
     # Pipelines.
 
     def pipeline_worker(self, pipeline: Pipeline, rehome: Mapping[str, str] | None = None) -> PipelineWorker:
-        """Return a worker that runs a pipeline on plain workers; see `Pipeline.worker`."""
+        """Return an object that runs a pipeline on plain workers; see `Pipeline.worker`."""
         from duerow.aio.stations import PipelineWorker  # few programs need it
 
         return PipelineWorker(pipeline, self, rehome)
@@ -275,7 +276,7 @@ class Database(Directory, Schedules):
             await self.write_counts()
         except Exception as error:  # the database may be gone; closing must still work
             named = {"event": "not-counted"}
-            LOG.warning("the counts of the last few seconds are missing from stats: %s", error, extra=named)
+            LOG.warning("the counts for the last few seconds are missing from the stats: %s", error, extra=named)
         await self.connections.close()
 
     async def __aenter__(self) -> Self:

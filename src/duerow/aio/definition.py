@@ -57,7 +57,7 @@ class Definitions(QueueHandle[P]):
         """Return the queue's definition in the database; None: it was not declared.
 
         Raises:
-            ConfigurationError: it was written by a version that this one does not understand.
+            ConfigurationError: it was written by a version whose format this one does not understand.
         """
         said = await self.database.run(lambda: self.database.store.metadata.settings(self.name))
         return decoded(self.name, said[0].definition) if said else None
@@ -72,9 +72,9 @@ class Definitions(QueueHandle[P]):
             dry_run: change nothing, only return what would change.
 
         Raises:
-            ConfigurationError: dead letters would go in a circle with the definitions of other queues, a field to be
+            ConfigurationError: dead letters would go in circles with the definitions of other queues, a field to be
                 indexed is encrypted, or the role may not create an index; the error then contains the statements for
-                somebody who may.
+                somebody who has the right to run them.
             Conflict: another process has been creating indexes for a minute.
         """
         check_readable(self.name, self.indexed, self.database.encryption)

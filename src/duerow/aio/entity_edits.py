@@ -149,7 +149,7 @@ class EntityEdits(EntityRows[E]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Reset rows: due now, status `new`, attempts 0, no error. Otherwise like `reschedule`."""
+        """Reset rows: due now, status `new`, 0 attempts, no error. Otherwise like `reschedule`."""
         meant, values = self._queries.meant(where, id, False), self._queries.requeued()
         return await self._change(meant, id, values, dry_run, even_if_leased, within)
 

@@ -1,4 +1,4 @@
-"""A handle of a queue: its name, its settings and its database, which all parts of a queue use."""
+"""A handle for a queue: its name, its settings and its database, which all parts of a queue use."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ class LimitsOfQueue(QueueHandle[P]):
         Args:
             concurrency: how many handlers each worker runs at once, instead of as many as it was started with; child
                 processes are started and ended accordingly. On SQLite, one transactional handler runs at a time.
-            cluster_concurrency: how many run at once in all workers that were started with a `cluster_concurrency`,
-                instead of that number.
-            rate: the maximum number of messages that each worker starts in any span of this length, in addition to its
-                own rate: `(100, timedelta(minutes=1))`.
+            cluster_concurrency: how many handlers run at once in all workers that were started with a
+                `cluster_concurrency`, instead of that number.
+            rate: the maximum number of messages that each worker starts in any span of time, and the length of that
+                span, such as `(100, timedelta(minutes=1))`; each worker's own rate also applies.
 
         Raises:
             ConfigurationError: a limit is out of bounds (InvalidMessage: the span of the rate).

@@ -66,7 +66,9 @@ class Pipelines(Executor):
         """
         given: object = rehome
         if given is not None and not isinstance(given, Mapping):
-            raise ConfigurationError(f"{pipeline}: rehome is a mapping such as {{'old': 'new'}}, not {shown(given)}")
+            raise ConfigurationError(
+                f"{pipeline}: rehome must be a mapping such as {{'old': 'new'}}, not {shown(given)}"
+            )
         moves = dict(rehome or {})
         while True:
             known = await self._charted(graph.name)

@@ -1,4 +1,4 @@
-"""Pop messages of a queue: remove and return them at once, so that each is handled at most once."""
+"""Pop messages from a queue: remove and return them at once, so that each is handled at most once."""
 
 from __future__ import annotations
 

@@ -47,21 +47,22 @@ class Queue(
         name: its name.
         lease: how long a reservation lasts unless it is extended.
         retry: the delays between attempts, and how many attempts are allowed.
-        dead_letter: the queue that receives messages that have failed for good; None: they stay here as dead.
+        dead_letter: the queue that receives messages that have failed for good; None: they stay here, with the status
+            dead.
         payload: the declared type of its payloads; None: JSON and bytes.
         upgrades: functions that convert other payloads to that type.
         indexed: the payload fields that have an index once the queue is declared.
-        keeping: how long finished turns stay in its history, and how long it remembers the keys of messages that left;
-            None: it keeps neither.
-        locked_while_handled: whether only a transactional handler itself can end its turn, because its message is
-            locked.
+        keeping: how long finished turns stay in its history, and how long it remembers the keys of messages that have
+            left the queue; None: it keeps neither.
+        locked_while_handled: whether a message is locked while it is handled, so that only the transactional handler
+            itself can end its turn.
     """
 
     database: Any  # a Database; this type is left open, since a database makes queues
     locked_while_handled = False
 
     def with_overrides(self, lease: timedelta | None, retry: RetryPolicy | RetryFunction | None) -> Queue[P]:
-        """Return another handle of this queue with this lease and retry policy; None: unchanged."""
+        """Return another handle to this queue with this lease and retry policy; None: unchanged."""
         queue: Queue[P] = Queue(
             self.database,
             self.name,
@@ -79,7 +80,7 @@ class Queue(
         return queue
 
     def of_any_kind(self) -> Queue[Any]:
-        """Return another handle of this queue that takes messages of every kind, with declared types as plain JSON.
+        """Return another handle to this queue, for messages of every kind, with declared payloads as plain JSON.
 
         This is for programs that do not know the types, for example because they are written in other languages;
         `Message.kind` names the type.
@@ -131,8 +132,8 @@ class Queue(
             due: the earliest time to hand it out, an aware datetime; give at most one of `due` and `delay`. Default:
                 now.
             delay: how long from now, by the database's clock, until it is due.
-            headers: names and scalars that travel with the message.
-            group: messages of one group are handed out one at a time, in the order in which they were pushed.
+            headers: named scalars that travel with the message.
+            group: messages in the same group are handed out one at a time, in the order in which they were pushed.
             priority: lower goes first, -32,768 to 32,767.
             on_duplicate: what to do when a live message has the key: "ignore" leaves it as it is; "replace" gives it
                 this payload, kind, headers, group, priority and due time, resets its attempts and error, and ends any
@@ -183,6 +184,6 @@ class Queue(
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue stores it, not yet encrypted, for a `Move` or a `Draft` to this queue.
 
-        JSON and objects of a declarable type do not need this; a TypedDict with values that JSON lacks does.
+        JSON and objects of a declarable type do not need this; a TypedDict with values that JSON cannot represent does.
         """
         return self._payloads.encode(payload, self.max_payload_bytes)

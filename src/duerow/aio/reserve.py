@@ -1,4 +1,4 @@
-"""Reserve messages of a queue: decode the claimed messages, and end the turns of those that cannot be read."""
+"""Reserve messages from a queue: decode the claimed messages, and end the turns of those that cannot be read."""
 
 from __future__ import annotations
 
@@ -134,8 +134,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[Message[P] | None]:
         """Reserve the next due message for the duration of a block: `async with queue.reserving() as message:`.
 
-        The end of the block commits it. An exception rolls it back by the queue's policy and is raised again (`Retry`
-        and `Bury` end the turn accordingly and are not raised again). The message is None when nothing is due.
+        When the block ends normally, the message is committed. An exception rolls it back according to the queue's
+        policy and is raised again (`Retry` and `Bury` end the turn accordingly and are not raised again). The message
+        is None when nothing is due.
         """
         reservation = await self.reserve(lease=lease)
         if reservation is None:

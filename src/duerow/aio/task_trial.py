@@ -46,7 +46,7 @@ class TaskTrial:
     async def take_batch(
         self, host: Any, tasks: list[TaskDefinition], drafts: list[Draft], then: TaskDefinition
     ) -> list[TaskHandle[Any]]:
-        """Record the calls of a batch; if the trial runs calls, run them, and then the callback with their outcomes."""
+        """Record the calls in a batch; if the trial runs calls, run them, and then the callback with their outcomes."""
         handles: list[TaskHandle[Any]] = []
         outcomes: list[TaskOutcome] = []
         for task, draft in zip(tasks, drafts, strict=True):
@@ -117,7 +117,7 @@ def _outcome(task: TaskDefinition, known: TaskState) -> TaskOutcome | None:
 
 
 class TrialHandle(TaskHandle[Any]):
-    """The handle of a call that was pushed in a trial.
+    """The handle for a call that was pushed in a trial.
 
     Attributes:
         known: its state.

@@ -36,20 +36,20 @@ class Transfers(QueueHandle[P]):
             id: the message with this id.
             key: the live message with this key.
             where: all messages that meet this condition.
-            to: the queue that they go to.
-            on_duplicate: what to do if a live message of the target has the key. "reject" leaves the message where it
-                is; the others work as in `move`.
-            dry_run: change nothing, only return how many would go.
+            to: the queue to move them to.
+            on_duplicate: what to do if a live message in the target queue has the key. "reject" leaves the message
+                where it is; the other modes work as in `move`.
+            dry_run: change nothing, only return how many would be moved.
             even_if_leased: include messages that a consumer is working on: its settlement will be refused.
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key; `where` skips such messages.
-            DuplicateKey: a live message of the target has the key of the message given by id or key; `where` skips such
-                messages.
-            InvalidMessage: `to` is not a valid name of a queue.
+            DuplicateKey: a live message in the target queue has the key of the message given by id or key; `where`
+                skips such messages.
+            InvalidMessage: `to` is not a valid queue name.
             InvalidCondition: the condition cannot be parsed.
-            ConfigurationError: not exactly one of id, key and where was given, or `to` is the queue that they are
-                already in.
+            ConfigurationError: not exactly one of id, key and where was given, or `to` is the queue that the messages
+                are already in.
             NotSupported: `on_duplicate` would change two messages together, which the store cannot do.
         """
         target, mode = check_target(self.name, to), check_on_duplicate(on_duplicate)

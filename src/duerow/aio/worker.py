@@ -1,4 +1,4 @@
-"""A worker whose handlers are coroutine functions, run as tasks of one event loop."""
+"""A worker whose handlers are coroutine functions, run as tasks on one event loop."""
 
 from __future__ import annotations
 
@@ -38,30 +38,31 @@ from duerow.worker.signals import signals_of_task, stopped_in_loop_by
 
 
 class Worker:
-    """Hands the messages of a queue to a coroutine function, as tasks, and settles them by its outcome.
+    """Hands the messages of a queue to a coroutine function, as tasks, and settles them according to its outcome.
 
     Args:
         queue: where the messages come from; several queues of one database share the worker fairly. Or one
             `EntityQueue`, whose handler is called as `handler(row, session)`; see `duerow.entity`.
-        handler: awaited with each `Message`. Its return value is ignored, unless it is a settlement (`Commit`, `Move`,
-            `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
-            For several queues it may be a mapping from each queue to its handler.
-        whole_batch: the handler gets lists of up to `batch` messages. It returns None (all are done) or a list with
-            one entry per message: None, a settlement, a list of `Move`s or an exception. If it raises an exception,
-            that is a failed attempt of every message.
+        handler: called with each `Message`, and awaited. Its return value is ignored, unless it is a settlement
+            (`Commit`, `Move`, `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed
+            attempt. For several queues it may be a mapping from each queue to its handler.
+        whole_batch: the handler gets lists of up to `batch` messages. It returns None (all are done) or a list with one
+            entry per message: None, a settlement, a list of `Move`s or an exception. If it raises an exception, that
+            counts as a failed attempt at every message.
         transactional: the handler is called as `handler(message, connection)`. Its writes on the connection (an
             SQLAlchemy `AsyncConnection`) and the settlement are one transaction, so both happen once or not at all. A
             failed attempt leaves nothing behind. On SQLite one such handler runs at a time.
-        middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
-            the outcome, which it gets from `await call_next(message)`. For whole batches it gets the list.
+        middleware: functions wrapped around each call to the handler, the first outermost: `f(message, call_next)`
+            returns the outcome, which it gets from `await call_next(message)`. For whole batches, `f` gets the list of
+            messages.
         batch: the maximum number of messages in one claim and in one settlement (which takes 1,000 at most). With 1,
-            each message has its own claim and settlement, one after the other, and none is claimed ahead.
+            each message has its own claim and settlement, one after the other, and none is claimed in advance.
         concurrency: how many handlers run at once, each in its own task.
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that the processes import. A timeout
             kills the process; if a process dies, the attempt fails (`HandlerDied`).
-        rate: the maximum number of messages that this worker handles in any span of this length, such as
-            `(100, timedelta(minutes=1))`; it then claims nothing ahead. Default: no limit.
+        rate: the maximum number of messages that this worker handles in any span of time, and the length of that span,
+            such as `(100, timedelta(minutes=1))`; the worker then claims nothing in advance. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
         cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.
@@ -77,14 +78,14 @@ class Worker:
             then they are cancelled, and their messages are due again.
         name: this worker's part of `leased_by`; default: a random name.
 
-    Only handlers run on the loop that awaits `run`. Claims, settlements and leases use a separate thread with its own
-    event loop and connections, so a handler that blocks its loop loses no lease and holds up no transaction. (A
-    blocking connection would work too, but not every driver has one, and an engine that the user passes may be async
-    only.)
+    Only handlers run on the event loop on which `run` is awaited. Claims, settlements and leases use a separate thread
+    with its own event loop and connections, so a handler that blocks its loop loses no lease and holds up no
+    transaction. (A blocking connection would work too, but not every driver has one, and an engine that the user passes
+    may be async only.)
 
     Raises:
         ConfigurationError: a setting is out of bounds (InvalidMessage: a span).
-        NotSupported: `transactional`, on a store that cannot join a transaction of yours.
+        NotSupported: `transactional`, on a store that cannot join your transaction.
     """
 
     def __init__(
@@ -154,19 +155,20 @@ class Worker:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
         The first signal stops the worker: it claims no more messages, gives back those that were not started, and lets
-        running handlers finish within the grace.
+        running handlers finish within the grace period.
         After a second signal, or if this call is cancelled, it does not wait for them.
 
         Args:
-            until: "idle" returns when nothing is due and no message is being handled; "empty" when no message with a
-                due time is left, which waits for delayed messages and for those of other workers.
+            until: "idle" returns when nothing is due and no message is being handled; "empty" returns when no message
+                with a due time is left, so it waits for delayed messages and for those that other workers have
+                reserved.
             signals: whether to handle SIGTERM and SIGINT during the call. Several workers share them.
-                Default: those without another handler, if this is awaited in the main task of `asyncio.run`, and so not
-                in a task that runs next to a server. True: both, in the main thread.
+                Default: those that have no other handler, if this is awaited in the main task of `asyncio.run`, and so
+                not in a task that runs alongside a server. True: both, in the main thread.
 
         Raises:
-            ConfigurationError: this worker is already running, `until` is none of these, or `signals` is True and this
-                is not the main thread.
+            ConfigurationError: this worker is already running, `until` is not one of the values above, or `signals` is
+                True and this is not the main thread.
             DuerowError: an error that retrying does not fix, such as missing tables; messages that were claimed but not
                 started have been given back.
         """
@@ -198,7 +200,7 @@ class Worker:
 
     @property
     def queue(self) -> Queue | SeveralQueues:
-        """The worker's own handle of its queue, or of all its queues."""
+        """The worker's own handle to its queue, or to all of its queues."""
         return self._queue
 
     @property

@@ -120,7 +120,7 @@ def _row(message: Message) -> Sequence[Any]:
 
 
 def error_of(message: Message) -> str | None:
-    """Return why a message failed or was given up; a dead letter has the reason in its headers."""
+    """Return why a message failed, once or for good; a dead letter has the reason in its headers."""
     if message.last_error is not None:
         return message.last_error.message
     reason = message.headers.get(REASON)

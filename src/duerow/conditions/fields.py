@@ -107,7 +107,7 @@ def check_path(path: Path) -> Path:
             f'{shown(path_text(path), 120)}: a header has no parts; put a name with dots in quotes: headers."a.b"'
         )
     if len(names) > LONGEST_PATH:
-        raise InvalidCondition(f"a path has at most {LONGEST_PATH} names; this one has {len(names)}")
+        raise InvalidCondition(f"a path can have at most {LONGEST_PATH} names; this one has {len(names)}")
     for name in names:
         check_text(name)
     return path
@@ -134,9 +134,9 @@ def check_subject(path: Path, about: Subject) -> None:
 def check_text(text: str) -> str:
     """Return the text if a message can contain it, else raise InvalidCondition."""
     if "\0" in text:
-        raise InvalidCondition(f"{shown(text)} holds U+0000, which no message can contain")
+        raise InvalidCondition(f"{shown(text)} contains U+0000, which no message can contain")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidCondition(f"{shown(text)} holds a lone surrogate, which no message can contain") from None
+        raise InvalidCondition(f"{shown(text)} contains a lone surrogate, which no message can contain") from None
     return text

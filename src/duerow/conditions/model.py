@@ -345,12 +345,12 @@ def checked_again(condition: object, about: Subject, depth: int = 0) -> Conditio
             return pattern_match(_of_subject(path, about), pattern)
         case IsNull(path):
             return IsNull(check_comparable(_of_subject(path, about)))
-    raise InvalidCondition(f"a condition is text or made with duerow.where.field, not {shown(condition)}")
+    raise InvalidCondition(f"a condition must be text or made with duerow.where.field, not {shown(condition)}")
 
 
 def _of_subject(path: object, about: Subject) -> Path:
     if not isinstance(path, tuple) or not path:
-        raise InvalidCondition(f"a path is a tuple of names, not {shown(path)}")
+        raise InvalidCondition(f"a path must be a tuple of names, not {shown(path)}")
     check_subject(check_path(path), about)
     return path
 
@@ -382,9 +382,9 @@ def pattern_match(path: Path, pattern: Any) -> Condition:
     if KINDS.get(path[0]) == "moment":
         raise InvalidCondition(f"{path[0]} is a time, which like cannot match; compare it with <, <=, > or >=")
     if not isinstance(pattern, str):
-        raise InvalidCondition(f"like takes a pattern, which is text, not {shown(pattern)}")
+        raise InvalidCondition(f"a like pattern must be text, not {shown(pattern)}")
     if len(pattern) > LONGEST_PATTERN:
-        raise InvalidCondition(f"a like pattern has at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
+        raise InvalidCondition(f"a like pattern can have at most {LONGEST_PATTERN:,} characters, not {len(pattern):,}")
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
         raise InvalidCondition(rf"the pattern {shown(pattern)} ends with a single \; write \\ for the character itself")
     return Like(check_comparable(path), check_text(pattern))

@@ -68,7 +68,7 @@ def read(text: str, what: Literal["condition", "field"]) -> Condition | Path:
         InvalidCondition: it cannot be read, names a field that messages do not have, or is too long or too deep.
     """
     if not isinstance(text, str):
-        raise InvalidCondition(f"a {what} is text, not {shown(text)}; write for example {EXAMPLES[what]}")
+        raise InvalidCondition(f"a {what} must be text, not {shown(text)}; write for example {EXAMPLES[what]}")
     if len(text) > LONGEST_TEXT:
         raise InvalidCondition(f"the {what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed")
     try:

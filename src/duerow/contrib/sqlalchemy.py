@@ -92,7 +92,7 @@ def _draft(payload: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
 
 
 def _draft_of_task(task: Any, arguments: Any, fields: Mapping[str, Any]) -> Callable[[], Draft[Any]]:
-    """Return a function that makes the call of a task at commit; arguments that are known are checked now."""
+    """Return a function that makes the call to a task at commit; arguments that are known are checked now."""
     pusher = task.options(**fields)
     if callable(arguments):
         return lambda: _call(pusher, arguments())

@@ -107,7 +107,7 @@ class StarletteQueues(DeclaredQueues[StarletteQueue, Tasks]):
     async def lifespan(self, app: Any = None) -> AsyncIterator[Mapping[str, Any]]:
         """Open the database, run the handlers while the application runs, and close everything when it ends.
 
-        Handlers that are still running have the workers' grace to finish.
+        Handlers that are still running have the workers' grace period to finish.
         """
         await self._open()
         try:

@@ -1,4 +1,4 @@
-"""How to open the queue of a state in the user's table, by the database family of the user's engine."""
+"""How to open the queue of a state in the user's table, depending on the database family of the user's engine."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def backend_of(engine: Any) -> EntityBackend:
     """Return the family of an engine's database.
 
     Raises:
-        ConfigurationError: no installed family knows it (NotSupported: its family does not support queues in user
+        ConfigurationError: no installed family supports it (NotSupported: its family does not support queues in user
             tables).
     """
     backend = find_backend(engine)
     if not isinstance(backend, EntityBackend):
-        raise NotSupported(f"queues in your own tables are for SQL databases, not for {engine.dialect.name}")
+        raise NotSupported(f"queues in your own tables work only with SQL databases, not with {engine.dialect.name}")
     return backend

@@ -19,7 +19,7 @@ def check_on_done(on_done: Any) -> Any:
         return on_done
     if on_done in ("keep", "delete"):
         return on_done
-    raise ConfigurationError(f"on_done is 'keep', 'delete' or a function of (row, session), not {shown(on_done)}")
+    raise ConfigurationError(f"on_done must be 'keep', 'delete' or a function of (row, session), not {shown(on_done)}")
 
 
 def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None:
@@ -37,7 +37,7 @@ def check_worker(queue: str, processes: int | None, lacks_permits: bool) -> None
 
 
 def is_ours(entity: Any, key: str, message: Message) -> bool:
-    """Return whether a row exists and its state, the attribute `key`, is still that of this turn."""
+    """Return whether a row exists and its state, the attribute `key`, still belongs to this turn."""
     if entity is None:
         return False
     state = getattr(entity, key)
@@ -45,7 +45,7 @@ def is_ours(entity: Any, key: str, message: Message) -> bool:
 
 
 def check_attempt(message: Message) -> None:
-    """Raise the error that ended the handler's attempt, if it is over: the handler's writes must then not be kept."""
+    """Raise the error that ended the handler's attempt, if it is over; then the handler's writes must not be kept."""
     attempt = current(message)
     if attempt is not None:
         attempt.check()

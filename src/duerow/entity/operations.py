@@ -75,7 +75,7 @@ class DropQueueState(_OfState):
         operations.invoke(cls(table, prefix, id, schema))
 
     def reverse(self) -> AddQueueState:
-        """Return the operation that undoes it, except for the contents of the rows."""
+        """Return the operation that undoes this one, except that it does not restore what the columns contained."""
         return AddQueueState(self.table, self.prefix, self.id, self.schema)
 
 
@@ -144,7 +144,7 @@ def _indexes(wanted: _OfState) -> list[Index]:
 
 @contextmanager
 def _beside_others(operations: Operations) -> Iterator[bool]:
-    """Create indexes outside a transaction if the database can, so that others can write meanwhile."""
+    """Create indexes outside a transaction if the database can, so that others can write in the meantime."""
     context = operations.get_context()
     if context.dialect.name != "postgresql":
         yield False

@@ -45,7 +45,7 @@ class QueueState(MutableComposite):
         leased_by, leased_until: the consumer that has it leased, and until when.
         last_attempt_at: when it was last handed out.
         last_error: why the last attempt failed.
-        finished_at: when it was done or given up.
+        finished_at: when it was done or failed for good.
         place_at: the due time that it had before it was handed out.
     """
 
@@ -92,7 +92,7 @@ class QueueState(MutableComposite):
     def schedule(self, at: datetime | None = None) -> None:
         """Make the row due, now or at a given time; it starts afresh, whatever its state was.
 
-        Its status becomes `new`, with attempts 0 and no error. A lease on it ends, so its holder can no longer settle
+        Its status becomes `new`, with 0 attempts and no error. Any lease on it ends, so its holder can no longer settle
         it. This takes effect only when your transaction commits.
 
         Args:
@@ -106,7 +106,7 @@ class QueueState(MutableComposite):
         self._begin({"status": "new", "due_at": due, "first_due_at": due, "attempts": 0})
 
     def stop(self) -> None:
-        """Keep the row from being handed out until it is scheduled again; a lease on it ends."""
+        """Keep the row from being handed out until it is scheduled again; any lease on it ends."""
         self._begin({"due_at": None, **{part: self.__dict__[part] for part in _KEPT_BY_STOP}})
 
     def _begin(self, values: dict[str, Any]) -> None:
@@ -244,9 +244,10 @@ class QueueStateProperty(Composite[QueueState]):
         _recursive: Any,
         _resolve_conflict_map: Any,
     ) -> None:
-        """Make `Session.merge` schedule a row that was scheduled meanwhile, and otherwise leave its state unchanged.
+        """Make `Session.merge` schedule a row that was scheduled in the meantime; otherwise leave its state unchanged.
 
-        The merged object may have been read long ago, or made up; writing its state would undo turns and their tokens.
+        The merged object may have been read long ago, or created by hand; writing its state would undo turns and their
+        tokens.
         """
         if not load or dest_state.key is None:
             return
@@ -258,7 +259,7 @@ class QueueStateProperty(Composite[QueueState]):
 
 
 def queue_state(prefix: str) -> QueueStateProperty:
-    """Give a model a queue state: its columns, all with one prefix, and the index that claims use.
+    """Give a model a queue state: its columns, all with one prefix, and the index that is used for claims.
 
     A model may have several states, each of which is a separate queue. A new row is not due until `schedule()` is
     called.
@@ -297,7 +298,7 @@ def state_of(attribute: object) -> tuple[type[Any], str, StateTable]:
         )
     table = mapper.local_table
     if not isinstance(table, Table) or mapper.concrete:
-        raise ConfigurationError(f"{what}: a queue state belongs to a model with its own table")
+        raise ConfigurationError(f"{what}: a queue state must belong to a model with its own table")
     columns: list[Any] = list(table.primary_key.columns)
     if mapper.inherits is None:
         columns = list(mapper.primary_key)  # the model may declare a different one from its table's
@@ -314,7 +315,7 @@ def check_deletes(model: type[Any], key: str) -> None:
     mapper = mapper_of(model)
     if len({one.local_table for one in mapper.base_mapper.self_and_descendants}) > 1:
         raise ConfigurationError(
-            f'{model.__name__}.{key}: on_done="delete" deletes rows of one table, but these rows are kept in several '
+            f'{model.__name__}.{key}: on_done="delete" deletes rows from one table, but these rows are kept in several '
             "joined tables; give a function: on_done=lambda row, session: session.delete(row)"
         )
 

@@ -233,12 +233,12 @@ def encode_headers(headers: Mapping[str, Scalar] | None, limited: bool = True) -
     if not headers:
         return None
     if not isinstance(headers, Mapping):
-        raise CodecError(f"headers map names to scalars, not {type(headers).__name__}", quotes=False)
+        raise CodecError(f"headers must be a mapping of names to scalars, not {type(headers).__name__}", quotes=False)
     for name, value in headers.items():
         if type(name) is not str:
-            raise CodecError(f"the name of a header is text, not {type(name).__name__}")
+            raise CodecError(f"the name of a header must be text, not {type(name).__name__}")
         if type(value) not in _SCALARS:
-            raise CodecError(f"header {shown(name)} is text, a number or a boolean, not {type(value).__name__}")
+            raise CodecError(f"header {shown(name)} must be text, a number or a boolean, not {type(value).__name__}")
     _require(dict(headers), "headers")
     return _text(dict(headers), "headers", MAX_HEADERS_BYTES if limited else MAX_PAYLOAD_BYTES)
 
@@ -335,7 +335,7 @@ def _check(value: Any, depth: int) -> None:
             raise _TooDeep()
         for name, member in value.items():
             if type(name) is not str:
-                raise _Unfit(f"has the key {shown(name)} of type {type(name).__name__}; JSON keys are text")
+                raise _Unfit(f"has the key {shown(name)} of type {type(name).__name__}; JSON keys must be text")
             if type(member) not in _PLAIN:
                 try:
                     _check(member, depth - 1)
@@ -367,7 +367,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
         encoded = _encode(value)
     except UnicodeEncodeError as error:
         raise CodecError(
-            f"{what} holds a lone surrogate ({error.object[error.start]!r}), which no database can store"
+            f"{what} contains a lone surrogate ({error.object[error.start]!r}), which no database can store"
         ) from error
     if len(encoded) > max_bytes:
         raise CodecError(
@@ -377,7 +377,7 @@ def _text(value: Any, what: str, max_bytes: int) -> str:
         )
     # The escape also occurs in text that literally contains \u0000, so a hit only calls for a closer look.
     if b"\\u0000" in encoded and (path := _zero(value)) is not None:
-        raise CodecError(f"{what}{path} holds U+0000, which not every database can store")
+        raise CodecError(f"{what}{path} contains U+0000, which not every database can store")
     return encoded.decode()
 
 

@@ -27,17 +27,17 @@ BEFORE: Final = "dead-letter-before"
 HOME: Final = "dead-letter-home"
 
 HEADERS: Final = (FROM, AT, ATTEMPTS, REASON, KEY, ERROR)
-"""The headers of a dead letter: the queue that it comes from, when it was given up, after how many attempts, why, and
-its key there. The dead letter itself has no key, so that the move never meets a duplicate.
+"""The headers of a dead letter: the queue that it comes from, when it failed for good, after how many attempts, why,
+and its key there. The dead letter itself has no key, so that the move never meets a duplicate.
 
-A dead letter that is given up again keeps its previous dead-letter headers in BEFORE, as JSON, but only the latest
-ones, so that they never grow. HOME holds the queue and the key that it had when it was first given up."""
+A dead letter that fails for good again keeps its previous dead-letter headers in BEFORE, as JSON, but only the latest
+ones, so that they never grow. HOME holds the queue and the key that it had when it first failed for good."""
 
 _MARK: Final = "dead-letter-"
 
 
 class Home(NamedTuple):
-    """The home of a message: its queue and key, or for a dead letter those that it had before it was given up."""
+    """The home of a message: its queue and key, or for a dead letter those that it had before it failed for good."""
 
     queue: str
     key: str | None

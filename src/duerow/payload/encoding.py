@@ -295,7 +295,7 @@ class Payloads:
         return None if log is None else self.failure_text(Failure(LOG, "", log[-MAX_TRACEBACK:]))
 
     def hidden_reason(self, error: BaseException | Failure | str | None) -> str | None:
-        """Return the reason why a message is given up, encrypted, for its dead letter; None: it is in clear text."""
+        """Return the reason why a message is buried, encrypted, for its dead letter; None: it is in clear text."""
         described = failure(error)
         if described is None or self._sealing is None or self._sealing.clear_errors:
             return None
@@ -306,7 +306,7 @@ class Payloads:
         return shown_failure(error, self.quiet)
 
     def failure(self, text: str | None, headers: Mapping[str, Scalar] = {}, /) -> Failure | None:
-        """Return why a message failed, decrypted if the key is available; for a dead letter, why it was given up."""
+        """Return why a message failed, decrypted if the key is available; for a dead letter, why it failed for good."""
         shown = codec.decode_failure(text)
         hidden = codec.hidden_failure(text) if shown is not None else headers.get(ERROR)
         if self._sealing is None or not isinstance(hidden, str):

@@ -280,7 +280,8 @@ class PydanticForm:
 def _kind(of: Any) -> str:
     if not _is_declarable(of):
         raise ConfigurationError(
-            f"payload={shown(of)}: a declared type is a dataclass, a msgspec Struct, a pydantic model or a TypedDict"
+            f"payload={shown(of)}: a declared type must be a dataclass, a msgspec Struct, a pydantic model or a "
+            "TypedDict"
         )
     kind: str = of.__name__
     if kind in (JSON, BYTES):
@@ -369,7 +370,9 @@ def _upgrades(kind: str, upgrades: Upgrades | None) -> dict[str, list[_Upgrade]]
     """Return the upgrades by kind, in the order in which to try them."""
     by_kind: dict[str, list[_Upgrade]] = {}
     if upgrades is not None and not isinstance(upgrades, Mapping):
-        raise ConfigurationError(f"upgrades maps kinds or older types to functions; {shown(upgrades)} is not a mapping")
+        raise ConfigurationError(
+            f"upgrades must be a mapping of kinds or older types to functions, not {shown(upgrades)}"
+        )
     for takes, function in (upgrades or {}).items():
         if not callable(function):
             raise ConfigurationError(f"the upgrade from {shown(takes)} to {kind} is {shown(function)}, not a function")

@@ -1,4 +1,4 @@
-"""The columns of frame stations, as stored with a pipeline, and which changes to them old messages may not fit.
+"""The columns of frame stations, as stored with a pipeline, and the changes to them that older messages may not fit.
 
 Columns are stored as text, so that programs can compare them without Spark. Each is stored under its path, such as
 `lines[].price`, as its type, followed by `not null` and `required` if a declared type demands that.
@@ -60,7 +60,7 @@ class ColumnChange(msgspec.Struct, frozen=True):
             return f"{self.path} ({self.after}) is new"
         if self.after is None:
             return f"{self.path} ({self.before}) is gone"
-        return f"{self.path} was {self.before} and is {self.after}"
+        return f"{self.path} was {self.before} and is now {self.after}"
 
 
 def with_known_columns(before: Graph | None, after: Graph) -> Graph:

@@ -28,13 +28,13 @@ from duerow.store import Arrival, Capabilities, Reception, Record
 from duerow.store.retention import NOTED_FOR
 
 BATCH: Final = 200
-"""The most messages that are sent in one transaction."""
+"""The maximum number of messages that are sent in one transaction."""
 
 UNSURE_AFTER: Final = NOTED_FOR - timedelta(days=1)
-"""How long after its possible arrival a message can be sent again; the day allows for clocks that differ."""
+"""How long after its possible arrival a message can be sent again; the day's margin allows for clocks that differ."""
 
 DELAYS: Final[RetryPolicy] = exponential(first=timedelta(seconds=1), maximum=timedelta(minutes=1))
-"""The delays after failed attempts. There is no limit of attempts, because the message is not at fault."""
+"""The delays after failed attempts. There is no limit on attempts, because the message is not at fault."""
 
 
 def _forwarded(message: Message) -> None:
@@ -43,7 +43,7 @@ def _forwarded(message: Message) -> None:
 
 @dataclass(frozen=True)
 class Crossing(Station):
-    """The queue in which messages wait for a queue of another database; a pipeline adds one for each such target.
+    """The queue in which messages wait for a queue in another database; a pipeline adds one for each such target.
 
     Args:
         name: the name of the queue in this database.
@@ -55,7 +55,7 @@ class Crossing(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """Empty: no way leads to another queue of this database."""
+        """Empty: messages do not go to any other queue in this database."""
         return {}
 
     def node(self) -> Node:
@@ -67,7 +67,7 @@ class Crossing(Station):
         return f"{self.there.queue} in {self.there.database}"
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        raise AssertionError("a message for another database ends when it has arrived there")
+        raise AssertionError("a message for another database ends once it has arrived there")
 
     def check_target(self, capabilities: Capabilities, is_here: bool, would_show: bool) -> None:
         """Raise an error if messages cannot go to the other queue.
@@ -79,7 +79,7 @@ class Crossing(Station):
 
         Raises:
             NotSupported: the other database cannot remember what has arrived.
-            ConfigurationError: the other database is this one, or has no encryption keys although this one has.
+            ConfigurationError: the other database is this one, or has no encryption keys although this one does.
         """
         if is_here:
             raise ConfigurationError(
@@ -94,8 +94,8 @@ class Crossing(Station):
         if not capabilities.receives:
             raise NotSupported(
                 f"messages cannot be sent to {self.there} exactly once: it does not record what has arrived, because "
-                "its store lacks transactions over several messages, or is reached over HTTP; connect to the database "
-                "itself, or to another one, such as postgresql://"
+                "its store lacks transactions that span several messages, or is reached over HTTP; connect to the "
+                "database itself, or to another one, such as postgresql://"
             )
 
     def decided(self, message: Message, max_hops: int) -> Settlement | None:
@@ -161,7 +161,7 @@ class Crossing(Station):
 
 
 def crossing(there: Elsewhere) -> Crossing:
-    """Return the station in which messages wait for this queue of another database."""
+    """Return the station in which messages wait for this queue in another database."""
     return Crossing(there.name, _forwarded, there=there, retry=DELAYS, history=there.history)
 
 

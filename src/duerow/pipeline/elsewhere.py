@@ -43,14 +43,14 @@ class Elsewhere:
         queue: the name of the queue in the other database.
         connect: a function that opens the other database, such as `lambda: duerow.connect(url)`; for `Pipeline.arun`, a
             function that returns the result of `duerow.aio.connect`. The run closes each database that it opened.
-        name: the queue of this database in which messages wait; default: the name of the other queue.
+        name: the queue in this database in which messages wait; default: the name of the other queue.
         database: the name of the other database in drawings and errors.
         history: how long this database remembers which messages it sent there, and under which names; default: it does
             not remember them.
 
     Raises:
         ConfigurationError: a name is invalid, or `connect` cannot be called without arguments.
-        InvalidMessage: the time is invalid.
+        InvalidMessage: `history` is out of bounds.
     """
 
     queue: str
@@ -68,13 +68,13 @@ class Elsewhere:
             raise ConfigurationError(f"a queue in another database: {error}") from error
         if not callable(self.connect):
             raise ConfigurationError(
-                f"{self}: connect is {shown(self.connect)}; give a function that opens the database, such as "
-                "lambda: duerow.connect(url)"
+                f"{self}: connect must be a function that opens the database, such as lambda: duerow.connect(url), not "
+                f"{shown(self.connect)}"
             )
         check_call(f"connect of {self}", self.connect)
         name: object = self.database
         if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-            raise ConfigurationError(f"{self}: database is 1 to 100 printable characters, not {shown(name)}")
+            raise ConfigurationError(f"{self}: database must be 1 to 100 printable characters, not {shown(name)}")
         if self.history is not None:
             check_span("history", self.history)
 
@@ -88,7 +88,7 @@ class Elsewhere:
 
 
 Target = str | Elsewhere | TargetQueue
-"""Where a station sends messages: the name of a queue of its own database, or a queue of another database."""
+"""Where a station sends messages: the name of a queue in its own database, or a queue in another database."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class _Open:
 
 
 def elsewhere(target: object) -> Elsewhere | None:
-    """Return a target as a queue of another database; None if it is not one."""
+    """Return a target as a queue in another database; None if it is not one."""
     if isinstance(target, Elsewhere):
         return target
     if not isinstance(target, str) and isinstance(target, TargetQueue) and hasattr(target.database, "connections"):
@@ -111,14 +111,17 @@ def elsewhere(target: object) -> Elsewhere | None:
 
 
 def named(targets: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Elsewhere]]:
-    """Return the targets by label, queues elsewhere replaced by their names here; and those queues by name."""
+    """Return the targets by label, and the queues in other databases by name.
+
+    In the first mapping, each queue in another database is replaced by its name here.
+    """
     there = {label: one for label, target in targets.items() if (one := elsewhere(target)) is not None}
     names = {label: there[label].name if label in there else target for label, target in targets.items()}
     return names, by_name(there.values())
 
 
 def by_name(those: Iterable[Elsewhere]) -> dict[str, Elsewhere]:
-    """Return queues elsewhere by their names here; raise ConfigurationError if two have the same name."""
+    """Return queues in other databases by their names here; raise ConfigurationError if two have the same name."""
     found: dict[str, Elsewhere] = {}
     for one in those:
         if found.setdefault(one.name, one) != one:

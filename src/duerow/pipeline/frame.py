@@ -26,7 +26,7 @@ from duerow.settlement import Move, Rollback, Settlement
 from duerow.store import MessageHeader, Moved
 
 BATCH: Final = 25_000
-"""The most messages in a batch."""
+"""The maximum number of messages in a batch."""
 
 BATCH_LEASE: Final = timedelta(minutes=10)
 """How long a batch is reserved; the driver extends the lease while it works."""
@@ -76,8 +76,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class Frame(Station):
     """A batch of messages in, messages out: the function receives a Spark data frame and returns another one.
 
-    The driver calls the function once for each batch, and Spark's tasks carry out the result. The frame has a column
-    for each field of the payloads (or `payload`, their JSON text, if neither a type nor a schema is given) and `_id`,
+    The driver calls the function once for each batch, and Spark's tasks act on the result. The frame has a column for
+    each field of the payloads (or `payload`, their JSON text, if neither a type nor a schema is given) and `_id`,
     `_key`, `_group`, `_priority`, `_headers` (JSON text), `_attempts` and `_created_at`.
 
     Each row of the result is a message. Its columns form the payload (or the column `payload` is the payload), except
@@ -96,13 +96,13 @@ class Frame(Station):
         rowwise: see above; for functions that treat each row independently.
         schema: the columns of the payloads, as a Spark StructType or a DDL string; default: the fields of the declared
             type `payload`.
-        batch: the most messages in a batch.
+        batch: the maximum number of messages in a batch.
         lease: how long a batch is reserved; the driver extends the lease while it works.
         observe: aggregates of the result, by name, which Spark computes as it writes the rows: columns such as
             `functions.sum("total")`, or SQL text such as "sum(total)". Their values for each finished batch are logged,
             and are in `Tally.observed` and in telemetry.
         timeout: how long Spark may work on a batch. After that its jobs are cancelled and the batch fails with
-            `TimedOut`: it is halved until the message that takes too long is alone. Default: no limit.
+            `TimedOut`: it is halved until the message that takes too long is isolated. Default: no limit.
         retry: see Station. A batch that fails is halved until the faulty message fails alone.
         payload: see Station.
         upgrades: see Station.
@@ -128,13 +128,13 @@ class Frame(Station):
         super().__post_init__()
         object.__setattr__(self, "to", self._read_to())
         if not isinstance(self.rowwise, bool):
-            raise ConfigurationError(f"{self}: rowwise is {shown(self.rowwise)}; give True or False")
+            raise ConfigurationError(f"{self}: rowwise must be True or False, not {shown(self.rowwise)}")
         if type(self.batch) is not int or self.batch < 1:
-            raise ConfigurationError(f"{self}: batch is {shown(self.batch)}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: batch must be an integer of at least 1, not {shown(self.batch)}")
         schema = self.schema
         if schema is not None and not (isinstance(schema, str) and schema.strip()) and not hasattr(schema, "fields"):
             raise ConfigurationError(
-                f"{self}: schema is {shown(schema)}; give a StructType of Spark's, or text such as 'id long, at date'"
+                f"{self}: schema must be a Spark StructType, or text such as 'id long, at date', not {shown(schema)}"
             )
         self._check_observe()
 
@@ -144,13 +144,13 @@ class Frame(Station):
             return
         if not isinstance(given, Mapping) or not given or not all(isinstance(name, str) and name for name in given):
             raise ConfigurationError(
-                f"{self}: observe is {shown(given)}; it maps names to aggregates, such as {{'total': 'sum(amount)'}}"
+                f"{self}: observe must map names to aggregates, such as {{'total': 'sum(amount)'}}, not {shown(given)}"
             )
         for name, of in given.items():
             # A Column, which cannot be imported without Spark, is known by its method.
             if not (isinstance(of, str) and of.strip()) and not callable(getattr(of, "alias", None)):
                 raise ConfigurationError(
-                    f"{self}: observe[{name!r}] is {shown(of)}; give an aggregate Column, or SQL text"
+                    f"{self}: observe[{name!r}] must be an aggregate Column or SQL text, not {shown(of)}"
                 )
 
     def _read_to(self) -> str | Mapping[str, str]:
@@ -170,11 +170,11 @@ class Frame(Station):
             ways = {}
         if not ways:
             raise ConfigurationError(
-                f"{self}: `to` is {shown(to)}; name a queue, list several, or give labels with queues"
+                f"{self}: `to` must be a queue, a list of queues or a mapping of labels to queues, not {shown(to)}"
             )
         for label, queue in ways.items():
             if not isinstance(label, str):
-                raise ConfigurationError(f"{self}: a label is text, not {shown(label)}")
+                raise ConfigurationError(f"{self}: a label must be text, not {shown(label)}")
             check_name(f"the target of {self} for {shown(label)}", queue)
         return ways
 
@@ -212,13 +212,13 @@ class Frame(Station):
     def row_settlement(
         self, message: Message, row: Row, payload: Encoded | Exception | None, max_hops: int
     ) -> Settlement:
-        """Return how the turn of a message ends, given its row of the result.
+        """Return how the turn of a message ends, given its row in the result.
 
         Args:
             message: the message; its payload may be missing.
             row: what the result says about it.
             payload: its new payload, or the reason why it has none; None: it keeps its payload.
-            max_hops: the most queues that a message may go through.
+            max_hops: the maximum number of queues that a message may go through.
         """
         try:
             outcome = self._moved(message, row, payload)

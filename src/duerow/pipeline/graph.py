@@ -52,14 +52,14 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         name: the name of the station and of its queue.
         kind: relay, switch, fork, split, join, frame, sink, table, source, or crossing, where messages wait for another
             database.
-        ways: the queues that messages can go to from here, by the label of the way.
+        ways: the queues that messages can go to from here, by label.
         function: the name of its function.
         rate: at most this many messages in this many seconds; None: no limit.
         note: anything else to show.
         elsewhere: the queue in another database to which messages go from here; empty: none.
         payload: the name of the type that a frame station declares for its payloads; empty: none.
-        columns: the columns of a frame station's payloads as the last run on Spark read them, as types by path; empty:
-            the payload is text; None: not known.
+        columns: the columns of a frame station's payloads as the last run on Spark read them: a mapping of paths to
+            types; empty: the payload is text; None: not known.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
         name: its name.
         stations: all of them.
         outputs: queues that stations send to but no station reads.
-        max_hops: the most queues that a message may go through.
+        max_hops: the maximum number of queues that a message may go through.
     """
 
     name: str
@@ -174,7 +174,7 @@ _decode = msgspec.json.Decoder(Graph).decode
 
 
 def graph_text(graph: Graph) -> str:
-    """Return the text as which a graph is stored."""
+    """Return the text that is stored for a graph."""
     return _encode(graph).decode()
 
 

@@ -64,7 +64,7 @@ def check_face(pipeline: object, database: object, awaited: bool) -> None:
     declares = getattr(face, "declare_pipeline", None)
     if declares is not None and is_async(declares) == awaited:
         return
-    way = "arun() awaits what duerow.aio.connect() returns" if awaited else "run() takes what duerow.connect() returns"
+    way = "arun() takes the result of duerow.aio.connect()" if awaited else "run() takes the result of duerow.connect()"
     raise ConfigurationError(
         f"{pipeline}: {way}, not {face.__module__}.{face.__qualname__}; use {'run' if awaited else 'arun'}() for that"
     )

@@ -45,11 +45,11 @@ class Join(Station):
     """Many messages in, one message out: the function receives a list of all messages of a set, oldest id first.
 
     Messages with the same correlation form a set. It is complete when it has `count` parts, when `complete` returns
-    true, or when its first part has waited for `within`; it then has the parts that have arrived so far. A part is done
-    when it joins a set. For each complete set the function makes one new message. It has the headers, the group and the
-    priority that all parts agree on, and three more headers: `parent` (the ids of up to 100 parts), `parents` (their
-    number), and `set` (the id of the set's message). If the function fails, it is called again with the same parts,
-    according to the retry policy.
+    true, or when its first part has waited for `within`; in that case it consists of the parts that have arrived so
+    far. A part is done when it joins a set. For each complete set the function makes one new message. The new message
+    has the headers, the group and the priority that all parts agree on, and three more headers: `parent` (the ids of up
+    to 100 parts), `parents` (their number), and `set` (the id of the set's message). If the function fails, it is
+    called again with the same parts, according to the retry policy.
 
     Sets are messages in the queue "<name>/sets", where they can be inspected.
 
@@ -63,9 +63,9 @@ class Join(Station):
         complete: a function that takes the list of parts and returns whether the set is complete; called for each new
             part, in the transaction that adds it, so it should be quick. It must not change the parts, because it gets
             them again. Give at most one of `count` and `complete`; with neither, sets are completed by age alone.
-        within: how long after its first part a set is merged with the parts that have arrived, even with `count`;
-            default: an hour.
-        limit: the most parts in a set; any further part is buried with that reason.
+        within: how long after its first part a set is merged, with only the parts that have arrived, even if `count` is
+            given; default: an hour.
+        limit: the maximum number of parts in a set; any further part is buried with that reason.
         late: what happens to a part whose set is already complete: "new" begins another set, "drop" ends the part as
             done, and the name of a queue moves it there. By default it is buried with that reason.
         remember: how long a complete set is remembered; after that, a part begins another set. Has no effect with
@@ -73,10 +73,10 @@ class Join(Station):
         null: whether the function may return None to mean JSON's null.
         retry: see Station.
         lease: see Station.
-        timeout: how long a call of the function may take; see Station. It does not limit `by` and `complete`.
+        timeout: how long a call to the function may take; see Station. It does not limit `by` or `complete`.
         payload: see Station.
         upgrades: see Station.
-        rate: the most sets merged in any span; see Station.
+        rate: the maximum number of sets merged in any span of time; see Station.
         history: how long the turns of parts and of complete sets are kept; see Station.
         remember_keys: see Station.
 
@@ -121,23 +121,25 @@ class Join(Station):
                 ) from error
         if not callable(by) or is_async(by):
             raise ConfigurationError(
-                f"{self}: by is {shown(by)}; it is a field such as 'payload.order', or a plain function of a message"
+                f"{self}: by must be a field such as 'payload.order', or a plain function of a message, not {shown(by)}"
             )
         check_call(f"{self}: by", by, "message")
         return None
 
     def _check_completion(self) -> None:
         if self.count is not None and self.complete is not None:
-            raise ConfigurationError(f"{self}: give count or complete, not both; a predicate can count its parts")
+            raise ConfigurationError(
+                f"{self}: give count or complete, not both; the function can count the parts itself"
+            )
         if type(self.limit) is not int or self.limit < 1:
-            raise ConfigurationError(f"{self}: limit is {shown(self.limit)}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: limit must be an integer of at least 1, not {shown(self.limit)}")
         if self.count is not None and (type(self.count) is not int or not 1 <= self.count <= self.limit):
             raise ConfigurationError(
-                f"{self}: count is {shown(self.count)}; it is an integer from 1 to its limit of {self.limit} parts"
+                f"{self}: count must be an integer from 1 to the limit of {self.limit} parts, not {shown(self.count)}"
             )
         complete: object = self.complete
         if complete is not None and (not callable(complete) or is_async(complete)):
-            raise ConfigurationError(f"{self}: complete is {shown(complete)}; it is a plain function of the parts")
+            raise ConfigurationError(f"{self}: complete must be a plain function of the parts, not {shown(complete)}")
         if complete is not None:
             check_call(f"{self}: complete", complete, "parts")
 
@@ -148,7 +150,7 @@ class Join(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The way of new messages, and the way of late parts if there is one."""
+        """The queue that new messages go to, and the one that late parts go to, if any."""
         late = {} if self.late in (None, "new", "drop") else {"late": str(self.late)}
         return {"": str(self.to), **late}
 
@@ -198,8 +200,8 @@ class Join(Station):
             self.within,
             self.limit,
             Bury(
-                f"{self}, message {message.id}: the set {correlation!r} has limit={self.limit} parts and is not "
-                "complete"
+                f"{self}, message {message.id}: the set {correlation!r} has reached limit={self.limit} parts and is "
+                "not complete"
             ),
             self.count,
             self.complete,
@@ -208,7 +210,7 @@ class Join(Station):
         )
 
     def _end(self, message: Message, returned: Any) -> Settlement:
-        raise AssertionError("a part ends as a part")
+        raise AssertionError("a part of a set is settled by turn()")
 
     def _late(self, message: Message, correlation: str) -> Commit | Move | Bury | None:
         if self.late == "new":
@@ -229,8 +231,8 @@ class Join(Station):
         text = _as_text(value)
         if text is None:
             raise InvalidOutcome(
-                f"{self}, message {message.id}: {named} is {shown(value)}, which cannot identify a set; it must be "
-                "text, a finite number or a boolean"
+                f"{self}, message {message.id}: {named} must be text, a finite number or a boolean to identify a set, "
+                f"not {shown(value)}"
             )
         return text
 

@@ -31,11 +31,11 @@ class Pipeline:
 
     Args:
         name: its name.
-        stations: all of them, in any order. For each queue of another database to which they send, the pipeline adds a
+        stations: all of them, in any order. For each queue in another database to which they send, the pipeline adds a
             station in whose queue the messages wait.
         outputs: queues that stations send to but no station reads.
-        max_hops: the most queues that a message may go through; a message that would exceed it is buried with that
-            reason.
+        max_hops: the maximum number of queues that a message may go through; a message that would exceed this limit is
+            buried with that reason.
 
     Raises:
         ConfigurationError: two stations, or a station and an output, share a name; a target is neither a station nor an
@@ -54,7 +54,7 @@ class Pipeline:
         object.__setattr__(self, "stations", _all_stations(self))
         object.__setattr__(self, "outputs", _all_outputs(self))
         if type(self.max_hops) is not int or self.max_hops < 1:
-            raise ConfigurationError(f"{self}: max_hops is {shown(self.max_hops)}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: max_hops must be an integer of at least 1, not {shown(self.max_hops)}")
         _check_duplicates(self)
         _check_targets(self)
         _check_reached(self)
@@ -109,14 +109,14 @@ class Pipeline:
         if needing and not capabilities.transactions:
             need = "need" if len(needing) > 1 else "needs"
             raise NotSupported(
-                f"{self}: {', '.join(map(str, needing))} {need} a store that changes several messages together, and "
-                "this one does not; use sqlite:// or postgresql://"
+                f"{self}: {', '.join(map(str, needing))} {need} a store that can change several messages together, and "
+                "this one cannot; use sqlite:// or postgresql://"
             )
         deciding = [one for one in needing if isinstance(one, Join) and one.complete is not None]
         if deciding and not capabilities.interactive:
             call = "call" if len(deciding) > 1 else "calls"
             raise NotSupported(
-                f"{self}: {', '.join(map(str, deciding))} {call} a function in the transaction of the database, which "
+                f"{self}: {', '.join(map(str, deciding))} {call} a function inside the database's transaction, which "
                 "this store does not support; give count= instead of complete=, or connect to the database itself"
             )
 
@@ -195,7 +195,7 @@ class Pipeline:
 def _all_stations(pipeline: Pipeline) -> tuple[Station, ...]:
     given: object = pipeline.stations
     if not isinstance(given, Iterable):
-        raise ConfigurationError(f"{pipeline}: its stations are a list, not {shown(given)}")
+        raise ConfigurationError(f"{pipeline}: its stations must be a list, not {shown(given)}")
     stations = tuple(given)
     if not stations:
         raise ConfigurationError(f"{pipeline} has no stations; give it at least one")
@@ -216,9 +216,9 @@ def _elsewhere(stations: Iterable[Station]) -> Iterable[Elsewhere]:
 def _all_outputs(pipeline: Pipeline) -> tuple[str, ...]:
     given: object = pipeline.outputs
     if isinstance(given, str):
-        raise ConfigurationError(f"{pipeline}: outputs is a list of queues; write outputs=[{shown(given)}]")
+        raise ConfigurationError(f"{pipeline}: outputs must be a list of queues; write outputs=[{shown(given)}]")
     if not isinstance(given, Iterable):
-        raise ConfigurationError(f"{pipeline}: outputs is a list of queues, not {shown(given)}")
+        raise ConfigurationError(f"{pipeline}: outputs must be a list of queues, not {shown(given)}")
     outputs = tuple(given)
     for output in outputs:
         check_name(f"an output of {pipeline}", output)

@@ -12,7 +12,7 @@ from duerow.store import Capabilities
 from duerow.worker.prefetch import Interval
 
 LONGEST_SLEEP: Final = 1.0
-"""The most seconds between two checks of queues whose messages are all due later."""
+"""The maximum number of seconds between two checks of queues whose messages are all due later."""
 
 NOW: Final = timedelta(0)
 """A sleep of zero: the caller does not sleep, and relies on the store's answer."""

@@ -61,21 +61,22 @@ class Station(ABC):
 
     Args:
         name: the name of the station and of its queue.
-        function: called with each `Message`; any exception is a failed attempt of that message alone. It may raise or
-            return `Retry` and `Bury`.
-        retry: the delays between attempts, and their limit; default: at most 20, from 1 s doubling up to 1 h.
-        lease: how long a message is reserved. On Spark, a call of the function must not take longer than that, unless
+        function: called with each `Message`; any exception counts as a failed attempt at that message alone. It may
+            raise or return `Retry` or `Bury`.
+        retry: the delays between attempts, and how many attempts are allowed; default: at most 20 attempts, with delays
+            doubling from 1 s up to 1 h.
+        lease: how long a message is reserved. On Spark, a call to the function must not take longer than that, unless
             `timeout` is longer.
-        timeout: how long a call of the function may take; then the attempt fails with `TimedOut`. Plain workers abandon
-            the call in its thread. On Spark, the function of a station with a timeout is called in a separate process,
-            which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
+        timeout: how long a call to the function may take; after that, the attempt fails with `TimedOut`. Plain workers
+            abandon the call in its thread. On Spark, the function of a station with a timeout is called in a separate
+            process, which is killed; if the timeout is longer than the lease, the lease is extended. Default: no limit.
         payload: the declared type of its messages' payloads, as in `Database.queue`. What the function returns needs no
-            declaration: an object of such a type keeps that type.
+            declaration: an object of a declarable type keeps its type.
         upgrades: functions that convert payloads of older types to that type, as in `Database.queue`.
-        rate: the most messages in any span of this length, such as `(100, timedelta(minutes=1))`, in one run of the
-            pipeline; default: no limit.
+        rate: the maximum number of messages in any span of time, and the length of that span, such as `(100,
+            timedelta(minutes=1))`, in one run of the pipeline; default: no limit.
         history: how long its turns are kept, as in `Database.queue`; default: they are not kept.
-        remember_keys: how long the keys of messages that left are remembered, as in `Database.queue`.
+        remember_keys: how long the keys of messages that have left the queue are remembered, as in `Database.queue`.
 
     Raises:
         ConfigurationError: the name is not valid for a queue, the function cannot be called or is async, the rate is
@@ -147,7 +148,7 @@ class Station(ABC):
     @property
     @abstractmethod
     def ways(self) -> Mapping[str, str]:
-        """The queues that messages can go to from here, by the label of the way."""
+        """The queues that messages can go to from here, by label."""
 
     @property
     def targets(self) -> Iterable[str]:
@@ -161,16 +162,16 @@ class Station(ABC):
 
     @property
     def begins_at_most(self) -> Rate | None:
-        """How many messages of the station's own queue may be started in which span."""
+        """How many messages from the station's own queue may be started, and in what span of time."""
         return self.rate
 
     @property
     def call_timeout(self) -> timedelta | None:
-        """How long a call for a message of the station's own queue may take; None: no limit."""
+        """How long a call for a message from the station's own queue may take; None: no limit."""
         return self.timeout
 
     def queue(self, database: Queues) -> Any:
-        """Return a handle of the station's queue, with everything that the station declares for it."""
+        """Return a handle to the station's queue, with everything that the station declares for it."""
         return database.queue(self.name, **self.declared)
 
     @property
@@ -195,12 +196,12 @@ class Station(ABC):
     def settlement(self, message: Message, max_hops: int, sealing: Cipher | None = None) -> Settlement:
         """Call the function for a message, and return how its turn ends.
 
-        If the function fails, or returns something invalid, that is a failed attempt of this message, and the retry
-        policy decides. A move or an output beyond `max_hops` buries the message.
+        If the function fails, or returns something invalid, that counts as a failed attempt at this message, and the
+        retry policy decides. A move or an output beyond `max_hops` buries the message.
 
         Args:
             message: the message, from the station's queue.
-            max_hops: the most queues that a message may go through.
+            max_hops: the maximum number of queues that a message may go through.
             sealing: encrypts the payloads of the database; None: they are not encrypted.
         """
         try:
@@ -285,7 +286,7 @@ class OneWay(Station):
     """A station with a single target.
 
     Attributes:
-        to: the queue to which its output goes; for a queue of another database, the queue in which messages wait for
+        to: the queue to which its output goes; for a queue in another database, the queue in which messages wait for
             it.
     """
 
@@ -298,7 +299,7 @@ class OneWay(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """The only way on."""
+        """The only way out."""
         return {"": str(self.to)}
 
 
@@ -310,8 +311,8 @@ class Relay(OneWay):
         name: see Station.
         function: see Station.
         to: the queue to which the message goes.
-        null: whether the function may return None to mean JSON's null; otherwise None is a failed attempt, because a
-            function without `return` returns it too.
+        null: whether the function may return None to mean JSON's null; otherwise returning None counts as a failed
+            attempt, because a function without `return` returns it, too.
         retry: see Station.
         lease: see Station.
         timeout: see Station.
@@ -357,11 +358,11 @@ class Switch(Station):
         super().__post_init__()
         to: object = self.to
         if not isinstance(to, Mapping) or not to:
-            raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; give the queue for each label")
+            raise ConfigurationError(f"{self}: `to` must map labels to queues, not {shown(self.to)}")
         object.__setattr__(self, "to", self._named(self.to))
         for label, queue in self.to.items():
             if not isinstance(label, str):
-                raise ConfigurationError(f"{self}: a label is text, not {shown(label)}")
+                raise ConfigurationError(f"{self}: a label must be text, not {shown(label)}")
             check_name(f"the target of {self} for label {label!r}", queue)
 
     @property
@@ -389,7 +390,7 @@ class Fork(Station):
     Args:
         name: see Station.
         function: see Station.
-        to: the queues that the function may name. It names a queue of another database by the queue in which messages
+        to: the queues that the function may name. It names a queue in another database by the queue in which messages
             wait for it.
         retry: see Station.
         lease: see Station.
@@ -407,7 +408,7 @@ class Fork(Station):
         super().__post_init__()
         to: object = self.to
         if isinstance(to, str | Mapping) or not isinstance(to, Iterable) or not (queues := tuple(to)):
-            raise ConfigurationError(f"{self}: `to` is {shown(self.to)}; list the queues it sends to")
+            raise ConfigurationError(f"{self}: `to` must be a list of queues, not {shown(self.to)}")
         queues = tuple(self._named({str(place): queue for place, queue in enumerate(queues)}).values())
         for queue in queues:
             check_name(f"a target of {self}", queue)
@@ -436,7 +437,7 @@ class Split(OneWay):
 
     The function returns an iterable of payloads, or of `Draft`s with their own key, due time, group or priority. One
     transaction ends the message as done and pushes its outputs. The outputs have new ids, the header `parent` with the
-    id of the message, the message's other headers, and no key unless their draft gives one. If a live message of the
+    id of the message, the message's other headers, and no key unless their draft gives one. If a live message in the
     queue already has that key, it stays as it is, as with any push.
 
     Args:
@@ -479,7 +480,7 @@ class Sink(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """No way leads on."""
+        """Empty: messages go no further."""
         return {}
 
     def _end(self, message: Message, returned: Any) -> Settlement:

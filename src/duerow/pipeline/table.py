@@ -30,7 +30,7 @@ PARKED: Final = "/position"
 """The suffix of the name of the queue in which the position of a table source waits for the next run."""
 
 ROWS: Final = 1_000
-"""The most rows that a source reads and pushes at once."""
+"""The maximum number of rows that a source reads and pushes at once."""
 
 EVER: Final = timedelta(days=36_500)
 """How long a source remembers which files it has read."""
@@ -63,7 +63,7 @@ def unchanged(frame: Any) -> Any:
 
 @dataclass(frozen=True)
 class TableSink(Frame):
-    """The end of a route in a table: each batch of messages becomes rows of the table, exactly once. It runs on Spark.
+    """The end of a route: each batch of messages becomes rows of a table, exactly once. It runs on Spark.
 
     The table has the columns of the batch's data frame. They come from the declared type or `schema`, as for `Frame`;
     `function` may change them, or aggregate the batch. Text in a column `_error` is the reason why message `_id`
@@ -76,12 +76,13 @@ class TableSink(Frame):
     Args:
         name: see Station.
         function: changes the data frame of a batch before it is written; default: nothing is changed.
-        format: "parquet", "delta", "iceberg" or "jdbc" (a table of any database that SQLAlchemy can reach).
+        format: "parquet", "delta", "iceberg" or "jdbc" (a table in any database that SQLAlchemy can reach).
         path: the folder of the table, for "parquet" and "delta": a path that all executors share, or a URL that PyArrow
             can open, such as "s3://bucket/sales".
         url: the database of the table, for "jdbc".
         table: the table, for "jdbc" and "iceberg", with its schema or namespace if it has one.
-        options: for "delta", how to reach the storage; for "iceberg", the catalog; in the terms of those packages.
+        options: for "delta", how to reach the storage; for "iceberg", the catalog; with the option names that those
+            packages use.
         compact: for "parquet", after how many batches small files are merged into larger ones; default: never.
         partition_by: for files, the columns whose values divide the table into folders, the outermost first. They hold
             text, integers, booleans or dates. An Iceberg table must already be partitioned by them.
@@ -117,10 +118,12 @@ class TableSink(Frame):
         super().__post_init__()
         check_name(f"the queue of the batches of {self}", self.batches)
         if self.format not in _NEEDED:
-            raise ConfigurationError(f"{self}: format is {shown(self.format)}; it is one of {', '.join(_NEEDED)}")
+            raise ConfigurationError(f"{self}: format must be one of {', '.join(_NEEDED)}, not {shown(self.format)}")
         _check_given(self, _NEEDED, _ALSO[self.format])
         if self.compact is not None and (type(self.compact) is not int or self.compact < 2):
-            raise ConfigurationError(f"{self}: compact is {shown(self.compact)}; it is a number of batches, at least 2")
+            raise ConfigurationError(
+                f"{self}: compact must be a number of batches, at least 2, not {shown(self.compact)}"
+            )
         object.__setattr__(self, "path", absolute(self.path))
         object.__setattr__(self, "options", dict(self.options))
         object.__setattr__(self, "partition_by", _checked_partitions(self))
@@ -181,28 +184,29 @@ class Delivery(Station):
 
 @dataclass(frozen=True)
 class TableSource(OneWay):
-    """The start of a route in files or a table: each row becomes a message, exactly once. It runs on Spark.
+    """The start of a route: each row of a table or a folder's files becomes a message, exactly once. It runs on Spark.
 
-    Each file is read once, whenever it appears in the folder. A table is read by a column whose values only grow. The
-    station's own queue holds what remains to be read, as messages: a file with the number of rows already pushed, or
-    the last value of the column. One transaction pushes the messages of some rows and advances that position.
+    Each file is read once, whenever it appears in the folder. A table is read in the order of a column whose values
+    only increase. The station's own queue holds what remains to be read, as messages: a file with the number of rows
+    already pushed, or the last value of the column. One transaction pushes the messages for some rows and advances the
+    position.
 
     Args:
         name: the name of the station and of that queue.
         to: the queue to which the rows go; the payload of a message is an object with the row's columns.
-        format: "parquet", "csv" or "json" (a JSON object on each line) for files; "jdbc" for a table of any database
+        format: "parquet", "csv" or "json" (a JSON object on each line) for files; "jdbc" for a table in any database
             that SQLAlchemy can reach.
         path: the folder of the files, or a URL that PyArrow can open; all folders in it are included. Files and folders
             whose names begin with "." or "_" are skipped.
         url: the database of the table.
         table: the table, with its schema if it has one.
-        column: the column by which a table is read; its values must be unique, never null, and higher in each row that
-            is committed later.
+        column: the column in whose order a table is read; its values must be unique, never null, and higher in each row
+            that is committed later.
         key: the column that holds the key of a row's message; default: messages have no key.
         every: how often a run looks for new rows; default: once, when it begins.
-        rows: the most rows that are read and pushed at once.
-        retry: see Station; it applies to reading. A position that is given up stays as a dead message, and reading
-            continues when it is requeued.
+        rows: the maximum number of rows that are read and pushed at once.
+        retry: see Station; it applies to reading. A position that has failed for good stays as a dead message, and
+            reading continues when it is requeued.
         lease: see Station.
         timeout: see Station.
         rate: see Station; it counts portions of at most `rows` rows.
@@ -233,10 +237,10 @@ class TableSource(OneWay):
         super().__post_init__()
         check_name(f"the queue of the position of {self}", f"{self.name}{PARKED}")
         if self.format not in _READ:
-            raise ConfigurationError(f"{self}: format is {shown(self.format)}; it is one of {', '.join(_READ)}")
+            raise ConfigurationError(f"{self}: format must be one of {', '.join(_READ)}, not {shown(self.format)}")
         _check_given(self, _READ, ())
         if type(self.rows) is not int or self.rows < 1:
-            raise ConfigurationError(f"{self}: rows is {shown(self.rows)}; it is an integer of at least 1")
+            raise ConfigurationError(f"{self}: rows must be an integer of at least 1, not {shown(self.rows)}")
         if self.every is not None:
             check_span(f"every of {self}", self.every, SHORTEST)
         object.__setattr__(self, "path", absolute(self.path))
@@ -272,7 +276,9 @@ _TAKEN: Final = frozenset({"path", "url", "table", "column", "options", "compact
 def _checked_partitions(sink: TableSink) -> tuple[str, ...]:
     given: object = sink.partition_by
     if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
-        raise ConfigurationError(f"{sink}: partition_by is {shown(given)}; list columns, such as partition_by=['day']")
+        raise ConfigurationError(
+            f"{sink}: partition_by must be a list of columns, such as partition_by=['day'], not {shown(given)}"
+        )
     if twice := sorted({name for name in given if given.count(name) > 1}):
         raise ConfigurationError(f"{sink}: partition_by names {shown(twice[0])} twice")
     if hidden := sorted(RESERVED.intersection(given)):
@@ -293,7 +299,7 @@ def check_compaction(stations: Sequence[Station]) -> None:
             other, path = merging.setdefault(str(station.path), station), without_user(str(station.path))
             if other is not station:
                 raise ConfigurationError(
-                    f"{other} and {station} would both merge files of {path}; pass compact= to only one of them"
+                    f"{other} and {station} would both merge files in {path}; pass compact= to only one of them"
                 )
 
 

@@ -54,7 +54,7 @@ class Copied(msgspec.Struct, frozen=True, gc=False):
         before: how many messages and dead letters had arrived in earlier calls.
         turns_before: how many turns had arrived in earlier calls.
         leased: how many messages were leased: a copy includes them, due when the lease ends; a move leaves them behind.
-        taken: the ids, in the source, of messages left behind because a live message of the target has their key.
+        taken: the ids, in the source, of messages left behind because a live message in the target has their key.
         behind: how many were left behind because they wait in a group behind such a message.
         changed: how many were left behind because somebody changed them at that moment.
         moved: whether it was a move.
@@ -237,7 +237,7 @@ def check_asked(
     """Return both queues and how long to keep history.
 
     Raises:
-        InvalidMessage: a queue name or the time is invalid.
+        InvalidMessage: a queue name is invalid, or `history` is out of bounds.
         ConfigurationError: the queue holds sets of a join, or the copy's name is invalid.
     """
     source, target = check_queue_name(queue), check_queue_name(queue if to is None else to)
@@ -247,7 +247,7 @@ def check_asked(
             "pipeline run until no sets are left"
         )
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(Argument("name"), f" names the copy and is text, not {shown(name)}")
+        raise ConfigurationError(Argument("name"), f" must be text, not {shown(name)}; it names the copy")
     return source, target, None if history is None else check_span("history", history, timedelta(0))
 
 
@@ -261,7 +261,7 @@ def check_target(target: Capabilities) -> None:
     """Raise NotSupported unless the target can receive messages from another database exactly once."""
     if not target.receives:
         raise NotSupported(
-            "the target cannot receive messages from another database: its store lacks transactions over several "
+            "the target cannot receive messages from another database: its store lacks transactions that span several "
             "messages, or cannot receive messages; copy into another database, such as SQLite"
         )
 
@@ -270,7 +270,7 @@ def definition_of(said: Iterable[QueueSettings], queue: str) -> Definition | Non
     """Return the definition of a queue.
 
     Raises:
-        ConfigurationError: it was written by a version that this one does not understand.
+        ConfigurationError: it was written by a version whose format this one does not understand.
     """
     for one in said:
         if one.queue == queue:
@@ -303,7 +303,7 @@ def leaves_for_another(route: Route) -> ConfigurationError:
 def is_in_both(id: int, route: Route) -> ConfigurationError:
     """Return the error for a message that is in both databases although no copy has begun."""
     return ConfigurationError(
-        f"message {id} of queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
+        f"message {id} in queue {route.queue!r} is in the source and in the target: they are the same tables, reached "
         "in two ways, or one is a copy of the other; choose another name with ",
         Argument("to"),
     )

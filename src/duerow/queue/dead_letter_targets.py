@@ -32,7 +32,7 @@ class DeadLetterTargets:
         self._by_queue: dict[str, str] = {}
 
     def add(self, queue: str, target: str) -> None:
-        """Record the target of a queue; raise ConfigurationError if dead letters would go in a circle."""
+        """Record the target of a queue; raise ConfigurationError if dead letters would go in circles."""
         targets = {**self._by_queue, queue: target}
         check_targets(targets)
         self._by_queue = targets
@@ -48,11 +48,11 @@ class DeadLetterTargets:
 
 
 def check_targets(targets: Mapping[str, str]) -> None:
-    """Raise ConfigurationError if dead letters would go in a circle; `targets` maps each queue to its target."""
+    """Raise ConfigurationError if dead letters would go in circles; `targets` maps each queue to its target."""
     for queue in targets:
         way = [queue]
         while (after := targets.get(way[-1])) is not None:
             way.append(after)
             if after in way[:-1]:
                 circle = " -> ".join(map(repr, way))
-                raise ConfigurationError(f"dead letters would go in a circle: {circle}; name another dead_letter queue")
+                raise ConfigurationError(f"dead letters would go in circles: {circle}; name another dead_letter queue")

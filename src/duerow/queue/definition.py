@@ -42,10 +42,11 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         lease: how long a reservation lasts.
         retry: the retry policy, as a value; its text is its form in Python.
-        dead_letter: the queue to which given-up messages go; None: they stay and become dead.
+        dead_letter: the queue that receives messages that have failed for good; None: they stay, with the status dead.
         max_payload_bytes: the maximum size of an encoded payload.
         history: how long turns are kept after they end; None: they are not kept.
-        remember_keys: how long the keys of messages that left are remembered; None: they are not remembered.
+        remember_keys: how long the keys of messages that have left the queue are remembered; None: they are not
+            remembered.
         indexed: the payload fields that have an index: `integer`, `float`, `text` or `boolean`, by path.
     """
 
@@ -140,7 +141,7 @@ def decoded(queue: str, text: str | None) -> Definition | None:
     """Return the definition of a queue from its stored JSON text; None for None.
 
     Raises:
-        ConfigurationError: it was written by a version that stores something else there.
+        ConfigurationError: it was written by a version whose format this one does not understand.
     """
     if text is None:
         return None
@@ -167,7 +168,7 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
         return policy
     LOG.warning(
         "queue %s retries by %s, which only the program that declared it has; this process uses the default delays "
-        "with that policy's limit of attempts",
+        "with that policy's limit on attempts",
         queue,
         definition.retry,
         extra={"event": "policy-unknown", "queue": queue},
@@ -178,7 +179,7 @@ def policy_of(queue: str, definition: Definition) -> RetryPolicy:
 def check_max_payload_bytes(size: object) -> int:
     """Return the maximum size of a payload; raise ConfigurationError if it is not a number of bytes."""
     if type(size) is not int or size < 1:
-        raise ConfigurationError(f"max_payload_bytes is a number of bytes, at least 1, not {shown(size)}")
+        raise ConfigurationError(f"max_payload_bytes must be a number of bytes, at least 1, not {shown(size)}")
     return size
 
 
@@ -241,8 +242,8 @@ def _path(field: object) -> Path:
     names = tuple(field.split(".")) if isinstance(field, str) else ()
     if not names or len(str(field)) > LONGEST_FIELD or not all(map(_PLAIN.fullmatch, names)):
         raise ConfigurationError(
-            "an indexed payload field is a name, or names joined by dots, of ASCII letters, digits, _ and -, with at "
-            f"most {LONGEST_FIELD} characters in all; {shown(field, 120)} is not one"
+            "an indexed payload field must be a name, or names joined by dots, of ASCII letters, digits, _ and -, with "
+            f"at most {LONGEST_FIELD} characters in all, not {shown(field, 120)}"
         )
     return names
 

@@ -202,7 +202,7 @@ def remove(
         choice: the messages to remove.
         previous: the result of the previous batch.
         dry_run: whether to remove nothing.
-        keep: what the queue keeps of messages that leave.
+        keep: what the queue keeps about messages that leave.
         notes: returns what to push in the same transaction because a message was removed.
     """
     if dry_run:
@@ -241,7 +241,7 @@ def _counted(batch: EditBatch, count: int, skipped: int) -> EditBatch:
 
 
 def error_of(error: DuerowError) -> DuerowError:
-    """Return the error to raise for a message given by id or key; if it was changed meanwhile, retrying may help."""
+    """Return the error to raise for a message given by id or key; if it has changed since, retrying may help."""
     return Conflict(str(error)) if isinstance(error, LeaseLost) else error
 
 
@@ -391,7 +391,7 @@ def one_id(id: object) -> int:
     """Return the id if it is valid, else raise ConfigurationError."""
     if not is_id(id):
         raise ConfigurationError(
-            f"an id is a 64-bit integer, not {shown(id)}; a condition is given as ", Argument("where")
+            f"an id must be a 64-bit integer, not {shown(id)}; give a condition as ", Argument("where")
         )
     return cast(int, id)
 
@@ -400,14 +400,14 @@ def one_key(key: object) -> str:
     """Return the key if it is valid, else raise InvalidMessage."""
     checked = check_key(key)
     if checked is None:
-        raise InvalidMessage("a key is text of 1 to 255 characters, not None")
+        raise InvalidMessage("a key must be text of 1 to 255 characters, not None")
     return checked
 
 
 def how_many(n: object) -> int:
     """Return a number of messages, at least 1 and capped at `MOST`, else raise ConfigurationError."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ConfigurationError(f"the number of messages is an integer of at least 1, not {shown(n)}")
+        raise ConfigurationError(f"the number of messages must be an integer of at least 1, not {shown(n)}")
     return min(n, MOST)
 
 

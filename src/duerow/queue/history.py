@@ -49,8 +49,8 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         id: the message's id.
         token: the turn's own number; id and token identify a turn.
         queue: the queue that the message was in.
-        outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (given up, here or in a dead-letter
-            queue), or "failed" (an attempt after which the message stayed).
+        outcome: "done", "moved" to another queue, "dropped" by a relay, "dead" (failed for good, here or in a
+            dead-letter queue), or "failed" (an attempt after which the message stayed).
         moved_to: the queue that it went to, or the queue of its set's message if it became a part; None: it did not
             move.
         payload: the message's payload during the turn, or its replacement from `commit(payload=…)`.
@@ -67,8 +67,7 @@ class Event(msgspec.Struct, Generic[P_co], frozen=True, gc=False):
         started_at: when it was handed out.
         finished_at: when the turn ended; if its consumer was never heard from again, when the lease ended.
         worker: the consumer, as host:pid:worker/claim; None: the message was popped, or brought back by `redrive`.
-        error: why it failed or was given up; if another message replaced it before it was handled, it names that
-            message.
+        error: why it failed; if another message replaced it before it was handled, it names that message.
         log: its handler's log, if logs of successful attempts are kept; see `keep_attempt_logs`.
     """
 
@@ -115,7 +114,7 @@ class Replayed(msgspec.Struct, frozen=True, gc=False):
 
 
 def keeping(history: timedelta | None, remember_keys: timedelta | None) -> Retention | None:
-    """Return what a queue keeps of finished messages; None: nothing.
+    """Return what a queue keeps about finished messages; None: nothing.
 
     Raises:
         InvalidMessage: one of the times is invalid, or shorter than a second.
@@ -314,5 +313,5 @@ def _again(end: HistoryRow) -> Entry:
 
 def _id(id: object) -> int | None:
     if id is not None and not edits.is_id(id):
-        raise ConfigurationError(f"an id is a 64-bit integer, not {shown(id)}; a condition is given as where=")
+        raise ConfigurationError(f"an id must be a 64-bit integer, not {shown(id)}; give a condition as where=")
     return id  # type: ignore[return-value]

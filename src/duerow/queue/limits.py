@@ -1,6 +1,6 @@
-"""Limits of queues that operators set while workers run: kept in the database, and read regularly by each worker.
+"""Limits that operators set on queues while workers run: kept in the database, and read regularly by each worker.
 
-The limits of a queue are a message of the queue `duerow.limits` that is never due; its key is the queue's name.
+The limits of a queue are a message in the queue `duerow.limits` that is never due; its key is the queue's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         concurrency: how many handlers each worker runs at once; None: as many as it was started with.
-        cluster_concurrency: how many run at once in all workers with a `cluster_concurrency`, instead of that number.
+        cluster_concurrency: how many handlers run at once in all workers with a `cluster_concurrency`, instead of that
+            number.
         rate: how many messages each worker starts in any span of length `rate_span`; None: no further limit.
         rate_span: the length of that span.
     """
@@ -45,12 +46,14 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
     named = {"concurrency": concurrency, "cluster_concurrency": cluster_concurrency}
     for name, value in named.items():
         if value is not None and (type(value) is not int or not 1 <= value <= MOST_HANDLERS):
-            raise ConfigurationError(f"{name} is a number of handlers from 1 to {MOST_HANDLERS:,}, not {shown(value)}")
+            raise ConfigurationError(
+                f"{name} must be a number of handlers from 1 to {MOST_HANDLERS:,}, not {shown(value)}"
+            )
     if rate is None:
         return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)), the most messages in any span of that length, not "
+            "rate must be a maximum number of messages and a span of time, such as (100, timedelta(minutes=1)), not "
             f"{shown(rate)}"
         )
     span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))

@@ -53,7 +53,7 @@ _COMMITTED: Final = Committed()
 
 
 class DeadLetter(NamedTuple):
-    """The queue to which given-up messages go, and the current time."""
+    """The queue that receives messages that have failed for good, and the current time."""
 
     queue: str
     now: datetime
@@ -230,7 +230,7 @@ def readable(record: Record, reader: PayloadReader = PLAIN) -> Message:
 def put_off(record: Record) -> BareReservation:
     """Return a reservation whose release postpones the message to the end of its lease, without counting an attempt.
 
-    This is for a message whose encryption key is missing here: another consumer may have the key, and meanwhile the
+    This is for a message whose encryption key is missing here: another consumer may have the key, and until then the
     message holds up no others.
     """
     assert record.leased_until is not None  # noqa: S101 - it was just reserved
@@ -274,7 +274,8 @@ def turn(
     Args:
         reservation: the reservation whose turn ends.
         settlement: how it ends.
-        dead_letter: where given-up messages go, and the time; None: they stay where they are.
+        dead_letter: the queue that receives messages that have failed for good, and the time; None: they stay where
+            they are.
         payloads: writes and reads the payloads of the message's queue.
         history: the maximum size in bytes of a payload in the queue's history; None: the queue keeps no history.
 

@@ -63,7 +63,7 @@ class MetricTally:
 
 
 class Metrics:
-    """Counts for one handle of a database; its methods may be called from any thread.
+    """Counts for one handle to a database; its methods may be called from any thread.
 
     Counts go into the row of the minute in which they are written, so up to ten seconds late.
 
@@ -156,7 +156,7 @@ class Metrics:
                     setattr(tally, name, getattr(tally, name) + 1)
 
     def buried(self, queue: str, number: int) -> None:
-        """Count messages that a claim gave up."""
+        """Count messages that a claim buried."""
         if number:
             with self._lock:
                 self._tally(queue).dead += number

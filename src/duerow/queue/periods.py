@@ -33,7 +33,7 @@ LATE: Final = timedelta(seconds=30)
 """How long after its end a period is added up, since processes write their counts every ten seconds."""
 
 FRESH: Final = PERIOD / 2
-"""How long after its end a period may count the ready messages: a later count would say nothing about it."""
+"""How long after its end a period may count the ready messages: a later count would say nothing about the period."""
 
 BACK: Final = 3
 """How many periods are added up later if no worker was running; counts of minutes are not kept any longer."""

@@ -132,7 +132,9 @@ def recurrence_of(
     given = [name for name, value in (("cron", cron), ("every", every), ("daily", daily)) if value is not None]
     if len(given) != 1:
         choices = (Argument("cron"), ", ", Argument("every"), " and ", Argument("daily"))
-        raise ConfigurationError("a schedule has exactly one of ", *choices, f", not {' and '.join(given) or 'none'}")
+        raise ConfigurationError(
+            "a schedule must have exactly one of ", *choices, f", not {' and '.join(given) or 'none'}"
+        )
     begin = check_moment("start", start)
     if every is not None:
         if zone is not None:

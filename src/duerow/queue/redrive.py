@@ -80,7 +80,7 @@ class Away(msgspec.Struct, frozen=True):
         own: only letters from this queue; None: letters from any other queue, each of which goes back there.
         where: only letters that match this condition there; None: all.
         on_duplicate: what to do if their key is taken.
-        keep: what that queue keeps of messages that leave it.
+        keep: what that queue keeps about messages that leave it.
     """
 
     queue: str
@@ -152,7 +152,7 @@ class Stayed(msgspec.Struct, frozen=True):
         queue: the queue.
         where: only letters that match this condition; None: all.
         on_duplicate: what to do if their key is taken.
-        keep: what the queue keeps of letters that are replaced by another message.
+        keep: what the queue keeps about letters that are replaced by another message.
         indexed: its payload fields that have an index.
     """
 

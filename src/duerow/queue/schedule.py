@@ -129,7 +129,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     def ticks(self, count: int) -> list[datetime]:
         """Return the next ticks, at most `count`, in UTC."""
         if type(count) is not int or count < 0:
-            raise ConfigurationError(f"count is a number of ticks, not {briefly(count)}")
+            raise ConfigurationError(f"count must be a number of ticks, not {briefly(count)}")
         if self.next_at is None:
             return []
         recurrence = Recurrence(cron=self.cron, every=self.every, daily=self.daily, zone=self.zone, start=self.start)
@@ -160,7 +160,7 @@ def check_schedule_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
             f"a schedule cannot be called {briefly(name)}; "
-            "use 1 to 100 ASCII letters, digits and the characters _ . : / -"
+            "use 1 to 100 characters: ASCII letters, digits, and _ . : / -"
         )
     return name
 
@@ -179,7 +179,8 @@ def definition(
 
     Raises:
         ConfigurationError: `missed` is not one of its three values, or a header has a name that ticks use.
-        InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace is out of bounds.
+        InvalidMessage: the queue's name, the payload, a header, the group, the priority or the grace period is out of
+            bounds.
     """
     if missed not in MISSED:
         raise ConfigurationError(
@@ -322,7 +323,7 @@ def due_ticks(
 ) -> tuple[list[datetime], datetime | None]:
     """Return the ticks to push now and the next tick to wait for, given the tick that was waited for.
 
-    Ticks that are later than the grace are missed: "all" pushes each of them, "once" only the last, "skip" none.
+    Ticks that are later than the grace period are missed: "all" pushes each of them, "once" only the last, "skip" none.
     """
     ticks: list[datetime] = []
     next_at: datetime | None = tick

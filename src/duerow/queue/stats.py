@@ -70,7 +70,7 @@ class Stats(msgspec.Struct, frozen=True):
         leased: messages that a consumer holds; counted only among the first `CAP` messages that are not due.
         waiting: messages that wait for others in their group.
         stopped: live messages without a due time.
-        dead: messages that were given up and stay here.
+        dead: messages that failed for good and stay here.
         oldest_due_at: the due time of the message that has been ready longest; None: none is ready.
         next_due_at: when the next message that is not ready becomes ready; None: there is none.
         paused: whether the queue hands nothing out.
@@ -251,7 +251,7 @@ def reasons_of_its_own(seen: Inspection, message: Message, limit: int | None) ->
     if message.status == "dead":
         why = f": {message.last_error.message}" if message.last_error else ""
         attempts = counted(message.attempts, "attempt")
-        return [Reason("dead", f"message {message.id} was given up after {attempts}{why}")]
+        return [Reason("dead", f"message {message.id} failed for good after {attempts}{why}")]
     return _of_its_own(seen, message, limit)
 
 
@@ -276,7 +276,7 @@ def _of_its_own(seen: Inspection, message: Message, limit: int | None) -> list[R
     if message.due_at is None:
         return [Reason("stopped", "it was stopped: it has no due time until it is rescheduled")]
     if lease is not None and limit is not None and message.attempts >= limit:
-        text = f"its attempts are used up ({message.attempts} of {limit}): it will be given up instead of handed out"
+        text = f"its attempts are used up ({message.attempts} of {limit}): it will be buried instead of handed out"
         return [Reason("limit", text)]
     if message.due_at > seen.now:
         again = " again" if message.status == "error" else ""

@@ -23,7 +23,7 @@ class Throttle:
         number = isinstance(rate, int | float) and not isinstance(rate, bool) and isfinite(rate) and rate > 0
         if rate is not None and not number:
             raise ConfigurationError(
-                Argument("rate"), f" is {shown(rate)}; it counts messages per second, so it must be above 0"
+                Argument("rate"), f" must be a number of messages per second above 0, not {shown(rate)}"
             )
         self._rate = rate
         self._most = most if rate is None else min(most, ceil(rate))

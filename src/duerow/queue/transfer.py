@@ -24,10 +24,10 @@ class Transfer(msgspec.Struct, frozen=True):
 
     Attributes:
         chosen: the messages.
-        to: the queue that they go to.
+        to: the queue to move them to.
         on_duplicate: what to do if a live message there has the key.
         payloads: how their payloads are stored; encrypted payloads may have to be encrypted again.
-        keep: what their queue keeps of messages that leave it.
+        keep: what their queue keeps about messages that leave it.
     """
 
     chosen: EditChoice
@@ -41,7 +41,7 @@ class Transfer(msgspec.Struct, frozen=True):
 
         Raises:
             MessageLeased: a consumer is working on the message given by id or key.
-            DuplicateKey: a live message of the target has the key of the message given by id or key.
+            DuplicateKey: a live message in the target queue has the key of the message given by id or key.
             NotSupported: the message given by id or key is stopped, and the store cannot move and stop it together.
         """
         if store.capabilities.transactions:
@@ -121,7 +121,7 @@ def check_target(queue: str, to: str) -> str:
     """Return the name of the queue that messages go to.
 
     Raises:
-        InvalidMessage: it is not a valid name of a queue.
+        InvalidMessage: it is not a valid queue name.
         ConfigurationError: the messages are already in that queue.
     """
     target = check_queue_name(to)

@@ -92,7 +92,7 @@ def times(history: DataFrame, depth: int = DEPTH) -> DataFrame:
 
     Args:
         history: the frame of history.
-        depth: the most links between messages that are followed.
+        depth: the maximum number of links between messages that are followed.
 
     Raises:
         ConfigurationError: the frame is not one of history, or the depth is invalid.
@@ -106,7 +106,7 @@ def rates(history: DataFrame, live: DataFrame | None = None) -> DataFrame:
     There is one row for each queue and minute in which anything happened:
 
     - `queue` (string), `minute` (timestamp, its beginning),
-    - `in` (long): messages that arrived: pushed; made by a fork, split, join or replay; moved there; or given up
+    - `in` (long): messages that arrived: pushed; made by a fork, split, join or replay; moved there; or failed for good
       elsewhere and moved there as dead letters,
     - `done`, `moved`, `dropped`, `retried`, `dead` (long): turns with this outcome; a retried turn is one that failed
       while the message stayed.
@@ -184,7 +184,7 @@ def paths(history: DataFrame, live: DataFrame | None = None, depth: int = DEPTH)
     Args:
         history: the frame of history.
         live: a frame of live messages, to include those that are still in their queues.
-        depth: the most links between messages that are followed.
+        depth: the maximum number of links between messages that are followed.
 
     Raises:
         ConfigurationError: a frame is not of the right kind, or the depth is invalid.
@@ -222,7 +222,7 @@ def page(history: DataFrame, path: str | Path, live: DataFrame | None = None, de
         history: the frame of history.
         path: the file; its folder is created.
         live: a frame of live messages, to include also those that have had no turn yet.
-        depth: the most links between messages that are followed.
+        depth: the maximum number of links between messages that are followed.
 
     Raises:
         ConfigurationError: a frame is not of the right kind, the depth is invalid, or plotly is not installed.

@@ -203,7 +203,8 @@ def check_depth(depth: object) -> int:
     """Return a depth; raise ConfigurationError unless it is an integer of at least 1."""
     if type(depth) is not int or depth < 1:
         raise ConfigurationError(
-            f"depth is {shown(depth)}; it is the number of links to follow between messages, at least 1"
+            f"depth must be an integer of at least 1, not {shown(depth)}; it is the number of links to follow between "
+            "messages"
         )
     return depth
 

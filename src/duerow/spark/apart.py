@@ -97,7 +97,7 @@ class ApartConsumer(TaskConsumer):
     def _wait(self, until: float) -> DuerowError | None:
         """Wait for the call; if it is slow, give back the rest of the chunk and keep extending the lease.
 
-        Return why the call has to be given up: its time is up, or this consumer has lost its message.
+        Return why the call has to be abandoned: its time is up, or this consumer has lost its message.
         """
         reservation, chunk, tally = self._in_hand
         if self._calls.ended(min(chunk.until, until) - time.monotonic()):

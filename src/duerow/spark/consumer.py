@@ -42,7 +42,7 @@ FIRST: Final = 250
 """The size of the first claim, while nothing is known about the function."""
 
 HORIZON: Final = 1.0
-"""The most seconds for a chunk, or a third of the lease if that is less; the rest of the chunk is then released."""
+"""The maximum number of seconds for a chunk, or a third of the lease if that is less; the rest is then released."""
 
 SHORT_TURN: Final = 0.5
 """Seconds after which a task ends as soon as another station has something due."""
@@ -58,7 +58,7 @@ class Tally(msgspec.Struct):
         claimed: messages that were reserved.
         settled: messages whose turn ended with a move or as done.
         failed: messages that will be retried.
-        buried: messages that were given up.
+        buried: messages that failed for good.
         released: messages that were given back before they began.
         refused: messages that it no longer held when it settled them.
         left: messages in its queue that it does not take because it does not know their kinds, when the run last
@@ -130,7 +130,7 @@ class TaskSettler:
     Args:
         station: the station.
         database: the database of the station's queue.
-        chunk: the most messages that are settled at once.
+        chunk: the maximum number of messages that are settled at once.
     """
 
     def __init__(self, station: Station, database: Database, chunk: int) -> None:
@@ -216,7 +216,7 @@ class TaskConsumer(TaskSettler):
         station: the station whose function to call.
         database: the database of its queue.
         max_hops: how many queues a message may go through.
-        chunk: the most messages of a claim.
+        chunk: the maximum number of messages of a claim.
     """
 
     def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:

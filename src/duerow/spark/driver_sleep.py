@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 SHORT_SLEEP: Final = 0.5
-"""The most seconds of a sleep while the driver waits for more than pushes, and between checks of the stop event."""
+"""The longest sleep, in seconds, while the driver waits for more than pushes, and between checks of the stop event."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -41,7 +41,7 @@ class DriverSleep:
 
     @property
     def poll(self) -> float:
-        """The most seconds to sleep: as long as an idle worker sleeps."""
+        """The longest sleep, in seconds: as long as an idle worker sleeps."""
         return poll_interval(self._hears).total_seconds()
 
     def hears_again(self) -> None:

@@ -52,7 +52,7 @@ class SparkRun:
         spark: the session that runs it.
         database: the driver's own access to the queues.
         access: the executors' access to the queues.
-        chunk: the most messages that a task of a message station claims.
+        chunk: the maximum number of messages that a task of a message station claims.
         parallelism: how many tasks of a station run at once.
         limited_parallelism: whether no more may run at once, even if Spark has room for them.
         stop: set when nothing more may begin.
@@ -90,7 +90,7 @@ class Job(ABC):
 
     Attributes:
         station: the station.
-        queue: the driver's handle of its queue.
+        queue: the driver's handle to its queue.
         tally: what its tasks report.
     """
 
@@ -298,7 +298,7 @@ class MessageJob(Job):
         if self._assignment.apart or isinstance(self.station, Join) or PROCESS_ENDED not in str(error):
             return False
         LOG.warning(
-            "%s of %s: %s; from now on its function runs in separate processes, and a call is given up after the "
+            "%s of %s: %s; from now on its function runs in separate processes, and a call is abandoned after the "
             "station's timeout, or its lease if it has none",
             self.station,
             self._run.pipeline,

@@ -234,7 +234,7 @@ class SourceOptions:
         """Return an option that must be one of these words; default: the first."""
         said = self._given.get(name, next(iter(choices))).lower()
         if said not in choices:
-            raise ConfigurationError(f"option {name} is one of {', '.join(choices)}, not {shown(said)}")
+            raise ConfigurationError(f"option {name} must be one of {', '.join(choices)}, not {shown(said)}")
         return said
 
     def flag(self, name: str) -> bool:
@@ -248,7 +248,7 @@ class SourceOptions:
             return None
         if not said.isascii() or not said.isdigit() or len(said) > DIGITS or int(said) < 1:
             raise ConfigurationError(
-                f"option {name} is a number above zero, of at most {DIGITS} digits, not {shown(said)}"
+                f"option {name} must be a number above zero, of at most {DIGITS} digits, not {shown(said)}"
             )
         return int(said)
 
@@ -258,12 +258,14 @@ class SourceOptions:
         if said is None:
             return default
         if not (found := _SPAN.fullmatch(said.strip().lower())):
-            raise ConfigurationError(f"option {name} is a time span such as 30s, 10m or 1h, not {shown(said)}")
+            raise ConfigurationError(f"option {name} must be a time span such as 30s, 10m or 1h, not {shown(said)}")
         try:
             span = timedelta(seconds=float(found[1]) * _UNITS[found[2]])
             return check_span(f"option {name}", span, SHORTEST)
         except (OverflowError, InvalidMessage) as error:
-            raise ConfigurationError(f"option {name} is a time span from 1ms to 365000d, not {shown(said)}") from error
+            raise ConfigurationError(
+                f"option {name} must be a time span from 1ms to 365000d, not {shown(said)}"
+            ) from error
 
     def moment(self, name: str) -> datetime | None:
         """Return an option that must be a time with a zone; None if it is not given."""
@@ -274,7 +276,7 @@ class SourceOptions:
             return check_moment(name, datetime.fromisoformat(said))
         except (ValueError, InvalidMessage) as error:
             raise ConfigurationError(
-                f"option {name} is a time such as 2026-03-01T12:00:00Z, not {shown(said)}"
+                f"option {name} must be a time such as 2026-03-01T12:00:00Z, not {shown(said)}"
             ) from error
 
     def names(self, name: str) -> tuple[str, ...] | None:

@@ -30,10 +30,10 @@ PAGE_BYTES: Final = 16 << 20
 """The approximate size of all later pages, in bytes."""
 
 LARGEST_PAGE: Final = 100_000
-"""The most rows of a page that is read as Arrow."""
+"""The maximum number of rows of a page that is read as Arrow."""
 
 PAGE_OF_VALUES: Final = 5_000
-"""The most rows of a page that is read as Python values."""
+"""The maximum number of rows of a page that is read as Python values."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Pages:
 
         Args:
             ranges: the first and the last id of each range, in the order in which to read them.
-            most: the most rows of each range; None: all rows.
+            most: the maximum number of rows of each range; None: all rows.
         """
         pages = self._in_order(ranges, most)
         with closing(pages), ThreadPoolExecutor(1, "duerow-pages") as ahead:

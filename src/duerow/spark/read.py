@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from duerow.sync.queue import Queue
 
 MESSAGES_PER_READ: Final = 5_000
-"""The most messages that are read at once."""
+"""The maximum number of messages that are read at once."""
 
 SCHEMA: Final = (
     "_id long, _key string, _group string, _priority int, _headers string, _attempts int, _created_at timestamp, "

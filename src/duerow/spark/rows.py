@@ -40,7 +40,7 @@ PUSHED: Final = ("payload", "key", "due", "headers", "group", "priority", "queue
 """The columns of messages that are pushed."""
 
 ROWS_PER_WRITE: Final = 5_000
-"""The most rows that are pushed or settled by one statement."""
+"""The maximum number of rows that are pushed or settled by one statement."""
 
 _WHOLE: Final = (ByteType, ShortType, IntegerType, LongType)
 _SCALARS: Final = (StringType, BooleanType, *_WHOLE, FloatType, DoubleType, NullType)
@@ -102,7 +102,7 @@ def _check_headers(kind: DataType) -> None:
         members = [kind.valueType]
     if not isinstance(kind, NullType) and (not members or not all(isinstance(one, _SCALARS) for one in members)):
         raise ConfigurationError(
-            f"column headers is a map from text to text, numbers or booleans, or a struct of those, not of type "
+            f"column headers must be a map from text to text, numbers or booleans, or a struct of those, not of type "
             f"{kind.simpleString()}"
         )
 
@@ -127,7 +127,7 @@ class RowTerms(NamedTuple):
     """What a task must know about a queue to which it pushes.
 
     Attributes:
-        queue: the handle of the queue.
+        queue: a handle to the queue.
         remembers: whether remembered keys count as taken.
     """
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MESSAGES_PER_CHUNK: Final = 2_000
-"""The most messages that a task claims, handles and settles at once."""
+"""The maximum number of messages that a task claims, handles and settles at once."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -76,7 +76,7 @@ def run(
         until: "empty" returns when the stations' queues hold no message with a due time, so it waits for delayed
             messages and for those that others have reserved; "idle" returns when nothing is due now; None runs until
             the run is stopped.
-        chunk: the most messages that a task claims and settles at once.
+        chunk: the maximum number of messages that a task claims and settles at once.
         parallelism: how many tasks of a station run at once; default: as many as Spark can run at once.
         stop: an event that stops the run when it is set: tasks finish what they hold, within seconds, and no new ones
             start.
@@ -169,7 +169,7 @@ class Runner:
         spark: the session to run it on.
         database: the driver's own connection to the queues.
         access: how the executors reach the database.
-        chunk: the most messages that a task claims.
+        chunk: the maximum number of messages that a task claims.
         parallelism: how many tasks of a station run at once.
         limited_parallelism: whether no more may run at once, even if Spark has room for them.
     """

@@ -72,7 +72,7 @@ def _given_schema(station: Frame) -> StructType | None:
                 f"{station}: schema {shown(station.schema, 200)} cannot be read: {error}"
             ) from error
     if not isinstance(schema, StructType) or not schema.fields:
-        raise ConfigurationError(f"{station}: schema is {shown(schema)}; give a StructType of Spark's with its columns")
+        raise ConfigurationError(f"{station}: schema must be a Spark StructType with columns, not {shown(schema)}")
     _check_names([field.name for field in schema.fields], str(station))
     return schema
 

@@ -67,7 +67,7 @@ class SettleJob:
         queue: the queue of the messages; None: each row names it.
         to: the queue to which they move; None: the column `to` names it, and null means done.
         done: whether all messages are done.
-        on_duplicate: what to do if a live message of the target queue has the key.
+        on_duplicate: what to do if a live message in the target queue has the key.
     """
 
     reach: Reach
@@ -98,7 +98,7 @@ class SettleJob:
                 lost = {one.receipt.id: one.error for one in outlast(partial(queue.settle, pairs))}
                 for id_, error in lost.items():
                     LOG.warning(
-                        "message %s of queue %r was not settled: %s", id_, name, shown_failure(error, quiet).message
+                        "message %s in queue %r was not settled: %s", id_, name, shown_failure(error, quiet).message
                     )
                 done = {reservation.message.id for reservation, _ in pairs} - lost.keys()
                 ended.extend(sorted(done))

@@ -68,7 +68,9 @@ def check_accepted(pipeline: Pipeline, new_columns: Collection[str]) -> frozense
     """Return the stations whose new columns are accepted; raise ConfigurationError unless they are frame stations."""
     given: object = new_columns
     if isinstance(given, str) or not isinstance(given, Collection):
-        raise ConfigurationError(f"new_columns is {shown(given)}; list frame stations, such as new_columns=['sold']")
+        raise ConfigurationError(
+            f"new_columns must be a list of frame stations, such as new_columns=['sold'], not {shown(given)}"
+        )
     frames = [one.name for one in pipeline.stations if isinstance(one, Frame)]
     for name in given:
         if name not in frames:

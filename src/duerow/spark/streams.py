@@ -51,7 +51,7 @@ LOG: Final = logging.getLogger("duerow.spark")
 KNOWN: Final = frozenset({"queue", "batch", "lease", "partitions", "columns", "encrypted"})
 
 BATCH: Final = 50_000
-"""The most messages of a batch, by default."""
+"""The maximum number of messages of a batch, by default."""
 
 LEASE: Final = timedelta(minutes=10)
 """The lease of a batch, which is extended while the query runs."""
@@ -69,7 +69,7 @@ REPORTED: Final = 2.0
 """Seconds for which a count of due messages is reused, because Spark asks for it with each batch."""
 
 PIECE: Final = 5_000
-"""The most messages whose leases are extended in one transaction."""
+"""The maximum number of messages whose leases are extended in one transaction."""
 
 NOTHING: Final[dict[str, Any]] = {"claim": "", "ranges": [], "count": 0}
 """The offset before the first batch."""
@@ -127,7 +127,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(NOTHING)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return the limit of a batch: its most messages."""
+        """Return the limit of a batch: the maximum number of messages."""
         return ReadMaxRows(self._batch)
 
     def prepareForTriggerAvailableNow(self) -> None:

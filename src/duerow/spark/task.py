@@ -50,10 +50,10 @@ class Assignment:
         name: the station's name.
         pickled: the station.
         max_hops: how many queues a message may go through.
-        chunk: the most messages of a claim.
+        chunk: the maximum number of messages of a claim.
         seconds: the time after which the task ends even if more is due, so that others can run.
         others: the queues of the pipeline's other stations: the task ends earlier if something is due there.
-        most: the most messages that the task claims in all; None: no limit.
+        most: the maximum number of messages that the task claims in all; None: no limit.
         only: see `OnlyKinds`.
         apart: whether the function is called in a separate process, although the station has no timeout.
     """

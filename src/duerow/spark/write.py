@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.spark")
 
 ROWS_PER_TRANSACTION: Final = 2_000
-"""The most turns that end, or messages that are staged, in a transaction."""
+"""The maximum number of turns that end, or messages that are staged, in a transaction."""
 
 COLUMNS: Final = ("_id", "_queue", "_error", "payload", "_key", "_group", "_priority", "_headers", "_due", "_hops")
 """The columns of a result before it is written: the fields of `Row`, in this order."""

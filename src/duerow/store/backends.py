@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 READ_TIMEOUT: Final = timedelta(seconds=30)
-"""How long a search, a count or another read on behalf of people may take, unless the call sets a limit."""
+"""How long a search, a count or any other interactive read may take, unless the call sets a limit."""
 
 _SHORTEST: Final = timedelta(milliseconds=1)
 _LONGEST: Final = timedelta(days=24)
@@ -51,11 +51,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.clock is not None and not callable(getattr(self.clock, "now", None)):
-            raise ConfigurationError(f"clock= is an object with now(), an aware datetime, not {shown(self.clock)}")
+            raise ConfigurationError(
+                f"clock= must be an object whose now() returns an aware datetime, not {shown(self.clock)}"
+            )
         if not isinstance(self.prefix, str):
-            raise ConfigurationError(f"prefix= is the text with which all table names begin, not {shown(self.prefix)}")
+            raise ConfigurationError(
+                f"prefix= must be the text with which all table names begin, not {shown(self.prefix)}"
+            )
         if self.schema is not None and not isinstance(self.schema, str):
-            raise ConfigurationError(f"schema= is the name of a database schema, not {shown(self.schema)}")
+            raise ConfigurationError(f"schema= must be the name of a database schema, not {shown(self.schema)}")
         check_read_timeout(self.read_timeout)
 
 
@@ -63,7 +67,8 @@ def check_read_timeout(limit: object) -> None:
     """Raise ConfigurationError unless the limit is None or one that all databases support."""
     if limit is not None and not (isinstance(limit, timedelta) and _SHORTEST <= limit <= _LONGEST):
         raise ConfigurationError(
-            f"read_timeout= is a timedelta of 1 ms to {_LONGEST.days} days, or None: no limit; not {shown(limit)}"
+            f"read_timeout= must be a timedelta of 1 ms to {_LONGEST.days} days, or None for no limit, not "
+            f"{shown(limit)}"
         )
 
 
@@ -175,7 +180,7 @@ def _check_characters(url: str) -> None:
     if odd:
         instead = f"; write it as {quote(odd)}" if category(odd) == "Cc" else ""
         raise ConfigurationError(
-            f"a URL cannot hold U+{ord(odd):04X}, which is at position {place} of this one{instead}"
+            f"a URL cannot contain U+{ord(odd):04X}, which is at position {place} of this one{instead}"
         )
 
 

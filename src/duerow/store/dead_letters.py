@@ -1,4 +1,4 @@
-"""How a message that was given up moves to its dead-letter queue, with headers that say what happened."""
+"""How a message that failed for good moves to its dead-letter queue, with headers that say what happened."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dead_letter(
     error: str | None = None,
     hidden: str | None = None,
 ) -> Moved:
-    """Return the move of a given-up message to its dead-letter queue.
+    """Return the move of a message that failed for good to its dead-letter queue.
 
     Args:
         to: the dead-letter queue.
@@ -34,8 +34,8 @@ def dead_letter(
         headers: its headers, decoded or as stored; unreadable headers are left out, because this function must not
             fail.
         attempts: how often it was handed out.
-        reason: why it is given up.
-        at: when it is given up.
+        reason: why it failed for good.
+        at: when it failed for good.
         group: its group, which it keeps.
         priority: its priority, which it keeps.
         error: the full reason, for the history of the queue that it leaves.

@@ -124,7 +124,7 @@ def messages_of(payload: Any, reader: PayloadReader) -> list[Message] | None:
     if parts is None:
         return None
     if not isinstance(parts, list):
-        raise CodecError(f"the parts of a set are a list, not {type(parts).__name__}", quotes=False)
+        raise CodecError(f"the parts of a set must be a list, not {type(parts).__name__}", quotes=False)
     return [as_message(_encode(part), reader) for part in parts]
 
 

@@ -136,7 +136,7 @@ class Totals(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         done: the message was done.
         failed: the attempt failed, and the message will be retried.
-        dead: the message was given up: in place, or into a dead-letter queue.
+        dead: the message failed for good: in place, or into a dead-letter queue.
         moved: the message went to another queue.
     """
 

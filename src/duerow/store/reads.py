@@ -58,7 +58,7 @@ class HistoryQuery(msgspec.Struct, frozen=True, gc=False):
         oldest_first: in the order in which they finished; otherwise in reverse.
         after: only turns after this position in that order.
         until: no turns later than this position.
-        limit: the most turns to read.
+        limit: the maximum number of turns to read.
     """
 
     queue: str
@@ -93,7 +93,7 @@ class Query(msgspec.Struct, frozen=True, gc=False):
         ids, keys, statuses: only messages with one of these.
         after_id: only messages with a higher id; used with `by_id`.
         by_id: order by id; otherwise in the order in which they would be handed out (stopped messages last).
-        limit: the most messages to read.
+        limit: the maximum number of messages to read.
         where: only messages for which this condition holds.
         order: use this order instead.
         locked: lock the messages until the transaction ends, so that no one else can change them.
@@ -127,7 +127,7 @@ class Scan(msgspec.Struct, frozen=True, gc=False):
         after: only those after this id and token, in the order of id and token; messages are ordered by id alone.
         last: the highest id to read.
         descending: highest id first, of all up to `last`; `after` then has no effect.
-        limit: the most rows to read.
+        limit: the maximum number of rows to read.
     """
 
     turns: bool = False

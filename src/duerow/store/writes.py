@@ -100,7 +100,7 @@ class RolledBack(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class Buried(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """The message is given up: status `dead`, no due time.
+    """The message fails for good: status `dead`, no due time.
 
     Attributes:
         error: why; None keeps the recorded error.
@@ -135,7 +135,7 @@ class Moved(msgspec.Struct, frozen=True, gc=False, tag=True):
             key, as a push would, and end this one as done.
         group: its group in the target queue.
         priority: its priority in the target queue.
-        dead: whether it was given up and goes to a dead-letter queue.
+        dead: whether it failed for good and goes to a dead-letter queue.
         error: the reason, for the history of the queue that it leaves.
         then: messages pushed in the same transaction.
     """
@@ -168,7 +168,7 @@ class Joined(msgspec.Struct, frozen=True, gc=False, tag=True):
         sets: the queue that holds the sets.
         correlation: identifies the set; sets with the same queue and correlation follow one another.
         within: how long after its first part a set is due, complete or not.
-        limit: the most parts in a set.
+        limit: the maximum number of parts in a set.
         full: how the turn ends if the set has that many parts and is not complete.
         count: how many parts complete a set.
         complete: takes the parts of the set, including this one, and returns whether the set is complete. It is called
@@ -246,7 +246,7 @@ class Retention(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         history: how long its turns are kept; None: they are not kept.
-        keys: how long the keys of messages that left are remembered; None: they are not remembered.
+        keys: how long the keys of messages that have left the queue are remembered; None: they are not remembered.
     """
 
     history: timedelta | None = None

@@ -172,7 +172,7 @@ class DatabaseBulk:
             on_duplicate: as in `Queue.push`.
             once: a name that is recorded in the same transaction for 30 days; if it is already recorded, nothing
                 happens. With a name, simply call publish again if the answer was lost.
-            keep: what to keep of the turns; see `Queue.keeping`.
+            keep: what to keep about the turns; see `Queue.keeping`.
 
         Raises:
             BatchRefused: a turn was refused; nothing happened.

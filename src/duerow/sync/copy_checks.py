@@ -58,14 +58,14 @@ class CopyChecks:
         for past in (False, True):
             if found := self._some(route, past, f"kind like '%{SEALED}'"):
                 raise ConfigurationError(
-                    f"message {found[0].id} of queue {route.queue!r} is encrypted for that queue, but would be copied "
+                    f"message {found[0].id} in queue {route.queue!r} is encrypted for that queue, but would be copied "
                     f"into {route.to!r}: open the source with its keys, connect(…, encryption=…), or keep the name"
                 )
 
     def _require_whole(self, route: Route) -> None:
         if found := self._some(route, False, UNDER_WAY):
             raise ConfigurationError(
-                f"message {found[0].id} of queue {route.queue!r} is under way: a move was interrupted; repeat that "
+                f"message {found[0].id} in queue {route.queue!r} is under way: a move was interrupted; repeat that "
                 "call before copying the queue"
             )
 

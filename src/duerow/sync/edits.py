@@ -41,7 +41,11 @@ class Edits(QueueHandle[P]):
         return bool(self.database.run(lambda: self._store.messages.find(query)))
 
     def get(self, id: int) -> Message[P] | None:
-        """Return the message with this id, None if there is none; ConfigurationError if `id` is not a valid id."""
+        """Return the message with this id; None if there is none.
+
+        Raises:
+            ConfigurationError: the id is not valid.
+        """
         found = self._found(Query(self.name, ids=(edits.one_id(id),), limit=1))
         return found[0] if found else None
 
@@ -121,7 +125,7 @@ class Edits(QueueHandle[P]):
         """Count messages, in total or by the values of a field.
 
         Args:
-            where: only messages that meet this condition; a bare status is taken as `status`.
+            where: only messages that meet this condition; a bare status is treated as `status`.
             status: only messages with this status.
             by: count for each value of this field, such as `status` or `payload.companyId`.
             exact: count all. By default, a count with a condition or by a field stops at 10,000, and the result's
@@ -266,7 +270,7 @@ class Edits(QueueHandle[P]):
         even_if_leased: bool = False,
         within: Any = None,
     ) -> Changed:
-        """Reset messages that are dead, failed or stopped: due now, status `new`, attempts 0, no error.
+        """Reset messages that are dead, failed or stopped: due now, status `new`, 0 attempts, no error.
 
         Otherwise like `reschedule`.
         """

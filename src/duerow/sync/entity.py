@@ -92,9 +92,9 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[tuple[E, Session] | None]:
         """Reserve the next due row for the duration of a block: `with queue.reserving() as lent:`.
 
-        Yields the row and its session, or None when nothing is due. The end of the block commits the session and then
-        the turn. An exception rolls the turn back by the queue's policy and is raised again (`Retry` and `Bury` end the
-        turn accordingly and are not raised again).
+        Yields the row and its session, or None when nothing is due. When the block ends normally, the session is
+        committed and then the turn. An exception rolls the turn back according to the queue's policy and is raised
+        again (`Retry` and `Bury` end the turn accordingly and are not raised again).
         """
         reservation = self.reserve(lease=lease)
         if reservation is None:

@@ -160,7 +160,7 @@ class Executor:
                 self.run(lambda: self.store.counters.note_counts(self.metrics.process, rows))
 
     def check_dead_letters(self, stored: Mapping[str, Definition], queue: str, dead_letter: str | None) -> None:
-        """Raise ConfigurationError if dead letters would go in a circle, given stored definitions and open handles."""
+        """Raise ConfigurationError if dead letters would go in circles, given stored definitions and open handles."""
         self.dead_letters.check({name: one.dead_letter for name, one in stored.items()}, queue, dead_letter)
 
     def is_dead_letter_queue(self, name: str) -> bool:

@@ -1,5 +1,5 @@
 # Generated from ../aio/handle.py by tools/generate_sync.py; edit that file instead.
-"""A handle of a queue: its name, its settings and its database, which all parts of a queue use."""
+"""A handle for a queue: its name, its settings and its database, which all parts of a queue use."""
 
 from __future__ import annotations
 

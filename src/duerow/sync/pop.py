@@ -1,5 +1,5 @@
 # Generated from ../aio/pop.py by tools/generate_sync.py; edit that file instead.
-"""Pop messages of a queue: remove and return them at once, so that each is handled at most once."""
+"""Pop messages from a queue: remove and return them at once, so that each is handled at most once."""
 
 from __future__ import annotations
 

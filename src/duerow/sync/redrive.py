@@ -32,11 +32,11 @@ class Redrives(QueueHandle[P]):
         on_duplicate: OnDuplicate = "reject",
         dry_run: bool = False,
     ) -> Redriven:
-        """Bring dead letters back, each with its key, as if newly pushed: attempts 0, due now.
+        """Bring dead letters back, each with its key, as if newly pushed: 0 attempts, due now.
 
         On a queue, this redrives its own dead letters: those due in its dead-letter queue, and those that stayed here
-        as dead. On a dead-letter queue, it returns each due message to the queue that it came from. It works in
-        batches, one transaction per batch.
+        with the status dead. On a dead-letter queue, it returns each due message to the queue that it came from. It
+        works in batches, one transaction per batch.
 
         Args:
             limit: the maximum number to redrive; None: all that exist now.
@@ -44,8 +44,9 @@ class Redrives(QueueHandle[P]):
                 `headers."dead-letter-reason" like 'TimeoutError%'`.
             rate: the maximum number per second; None: as fast as possible.
             on_duplicate: what to do if a live message already has the key. "reject" leaves the dead letter where it is.
-                The others work as in `move`: "ignore" keeps the live message as it is, "replace" gives it the dead
-                letter's content, "earliest" makes it due now; the dead letter is then gone, and counts as redriven.
+                The other modes work as in `move`: "ignore" keeps the live message as it is, "replace" gives it the dead
+                letter's content, "earliest" makes it due now; in all three cases the dead letter is gone, and counts as
+                redriven.
             dry_run: change nothing, only count.
 
         Raises:

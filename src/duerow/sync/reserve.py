@@ -1,5 +1,5 @@
 # Generated from ../aio/reserve.py by tools/generate_sync.py; edit that file instead.
-"""Reserve messages of a queue: decode the claimed messages, and end the turns of those that cannot be read."""
+"""Reserve messages from a queue: decode the claimed messages, and end the turns of those that cannot be read."""
 
 from __future__ import annotations
 
@@ -135,8 +135,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[Message[P] | None]:
         """Reserve the next due message for the duration of a block: `with queue.reserving() as message:`.
 
-        The end of the block commits it. An exception rolls it back by the queue's policy and is raised again (`Retry`
-        and `Bury` end the turn accordingly and are not raised again). The message is None when nothing is due.
+        When the block ends normally, the message is committed. An exception rolls it back according to the queue's
+        policy and is raised again (`Retry` and `Bury` end the turn accordingly and are not raised again). The message
+        is None when nothing is due.
         """
         reservation = self.reserve(lease=lease)
         if reservation is None:

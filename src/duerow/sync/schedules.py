@@ -78,7 +78,7 @@ class Schedules(Executor):
         content.
 
         Args:
-            name: unique among the schedules of the database: 1 to 100 ASCII letters, digits and . _ : / -
+            name: unique among the schedules of the database: 1 to 100 characters: ASCII letters, digits, and _ . : / -
             queue: the queue that the messages go to.
             payload: JSON (see `duerow.payload.codec`), bytes, or an object of a type that can be declared.
             cron: minute, hour, day of the month, month and day of the week, such as "0 3 * * MON-FRI". Give one of
@@ -87,17 +87,17 @@ class Schedules(Executor):
             daily: one or more times of day, as `time(8, 30)` or "08:30".
             zone: the time zone of `cron` and `daily`, such as "Europe/Zagreb"; default: UTC.
             start: the earliest time of a tick, from which intervals are counted; an aware datetime.
-            headers: names and scalars that travel with each message.
+            headers: named scalars that travel with each message.
             group: the group of the messages: they are then handled one at a time, in the order of the ticks.
-            priority: their priority; lower goes first.
-            missed: what to do with ticks that were not pushed within the grace: "skip" leaves them out, "once" pushes
-                only the last, "all" pushes each.
+            priority: the priority of the messages; lower goes first.
+            missed: what to do with ticks that were not pushed within the grace period: "skip" leaves them out, "once"
+                pushes only the last, "all" pushes each.
             grace: how late a tick may be before it counts as missed; default: a minute.
 
         Raises:
             ConfigurationError: the name, the times or `missed` is invalid, or the schedule would never tick.
-            InvalidMessage: the queue's name, the interval, the start, the grace, or a field of the messages is out of
-                bounds.
+            InvalidMessage: the queue's name, the interval, the start, the grace period, or a field of the messages is
+                out of bounds.
         """
         called = check_schedule_name(name)
         recurrence = recurrence_of(cron, every, daily, zone, start)
@@ -177,7 +177,7 @@ class Schedules(Executor):
         """Delete expired turns and keys, and results, progress, stacks and notes of windows; return how many.
 
         Results and the like are deleted in all queues when they are due, no matter which process left them there. With
-        `batches`, all queues are searched only every 15 minutes, but those where this handle leaves such messages are
+        `batches`, all queues are searched only every 15 minutes, but queues where this handle leaves such messages are
         searched each time. An application's own messages are never deleted.
 
         Args:

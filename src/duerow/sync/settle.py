@@ -41,7 +41,7 @@ class QueueSettlements(QueueHandle[P], Settlements[P]):
         Raises:
             LeaseLost: the message was already taken over, changed, removed or settled; nothing was changed.
             ConfigurationError: the reservation is from another queue or another database.
-            StoreUnavailable: with outcome "unknown", if the connection broke and the message is no longer ours.
+            StoreUnavailable: with the outcome "unknown", if the connection broke and the message is no longer ours.
         """
         if not isinstance(then, Iterable):
             raise ConfigurationError(f"then= takes a list of Drafts, not {type(then).__name__}")
@@ -67,7 +67,8 @@ class QueueSettlements(QueueHandle[P], Settlements[P]):
 
         Raises:
             LeaseLost: as in `commit`.
-            DuplicateKey: the key is live in the target and `on_duplicate` is "reject"; the lease continues.
+            DuplicateKey: a live message in the target queue has the key and `on_duplicate` is "reject"; the lease
+                continues.
         """
         self._turns.settle_one(reservation, Move(to, payload, **options), within)
 

@@ -22,13 +22,13 @@ from duerow.tasks.windows import Window, push
 
 P = ParamSpec("P")
 C = TypeVar("C")
-"""What a call of the function returns: for an async function, a coroutine."""
+"""What a call to the function returns: for an async function, a coroutine."""
 R = TypeVar("R")
 """The function's result."""
 
 
 class TaskPusher(Generic[P, C, R]):
-    """Pushes calls of a task with some options; made by `Task.options` and its shortcuts."""
+    """Pushes calls to a task with some options; made by `Task.options` and its shortcuts."""
 
     def __init__(self, host: TaskHost, definition: TaskDefinition, options: PushOptions) -> None:
         self._host, self._definition, self._options = host, definition, options
@@ -84,7 +84,7 @@ class TaskPusher(Generic[P, C, R]):
         )
 
     def push(self, *args: P.args, **named: P.kwargs) -> TaskHandle[R]:
-        """Push a call of the function with these arguments; return its handle.
+        """Push a call to the function with these arguments; return its handle.
 
         Raises:
             ConfigurationError, CodecError: as in `draft`.
@@ -131,14 +131,14 @@ class TaskPusher(Generic[P, C, R]):
                 )
 
     def _push_in_window(self, drafts: list[Draft], window: Window) -> list[Pushed]:
-        """Push calls of a task that has a window."""
+        """Push calls to a task that has a window."""
         entries = [self._host.entry_of(draft) for draft in drafts]
         database = self._host.database
         database.expiring.add(self._definition.queue + WINDOWS)
         return database.run(lambda: push(database.store, window, entries), self._options.within, len(entries))
 
     def handle(self, id: int) -> TaskHandle[R]:
-        """Return the handle of a call that was pushed before, by the id of its message."""
+        """Return the handle for a call that was pushed before, by the id of its message."""
         return TaskHandle(self._host, self._definition, id)
 
 

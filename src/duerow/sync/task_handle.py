@@ -1,5 +1,5 @@
 # Generated from ../aio/task_handle.py by tools/generate_sync.py; edit that file instead.
-"""The handle of a pushed task: its status, its result, and how to cancel it."""
+"""The handle for a pushed task: its status, its result, and how to cancel it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TaskHandle(Generic[R]):
 
         Raises:
             TimedOut: it has not ended in time.
-            TaskFailed: it was given up; the error says why.
+            TaskFailed: it failed for good; the error says why.
             TaskCancelled: it was cancelled.
             ResultMissing: its result was not kept, or is no longer kept.
             ConfigurationError: the task keeps no results.

@@ -80,7 +80,7 @@ class TaskHost:
         self._terms[called] = terms
 
     def queue(self, name: str) -> Queue[Any]:
-        """Return the queue of this name, whose payloads are calls of its tasks."""
+        """Return the queue of this name, whose payloads are calls to its tasks."""
         database, opened = self.database, self._queues.get(name)
         if opened is None or opened.database is not database:
             check_queue_name(check_queue_name(name) + RESULTS)

@@ -116,20 +116,22 @@ class Tasks(TaskHost):
             function: the function, plain or async. Its parameters define what a message carries: JSON values, or types
                 as for `Database.queue(payload=…)`.
             terms: by name, as follows.
-            name: the kind of its messages, which does not begin with "duerow."; default: the function's name. If it
+            name: the kind of its messages, which must not begin with "duerow."; default: the function's name. If it
                 changes, waiting messages need `upgrades`.
             queue: the queue that its calls are pushed to; default: the queue of these tasks.
             retry: the delays between attempts, and how many attempts are allowed.
             key: the key of each message, so that a live one is not pushed twice: a template that the arguments fill in,
                 such as `"order-{order_id}"`, or a function of them.
-            group: the group of each message, given in the same way: calls of one group run one at a time, in order.
+            group: the group of each message, given in the same way: calls in the same group run one at a time, in
+                order.
             priority: lower goes first.
             results: how long its return value is kept; None: not at all; default: as for these tasks.
-            unique: for this long after a push, further pushes with its key are ignored, even after the call has run.
-                Give at most one of `unique`, `debounce` and `throttle`; each needs `key`.
-            debounce: a call runs once nothing has been pushed with its key for this long, with the latest arguments.
-            throttle: at most one call with a key runs in any span of this length. The first runs at once; all others in
-                the span are merged into one call at its end, with the latest arguments.
+            unique: for this long after a push, further pushes with the same key are ignored, even after the call has
+                run. Give at most one of `unique`, `debounce` and `throttle`; each needs `key`.
+            debounce: a call runs once nothing has been pushed with the same key for this long, with the latest
+                arguments.
+            throttle: at most one call with a key runs in any span of time of this length. The first runs at once; all
+                others in the span are merged into one call at its end, with the latest arguments.
             upgrades: functions that convert the arguments of older messages (a dict) to the current ones, keyed by the
                 task's name at that time.
 
@@ -165,10 +167,10 @@ class Tasks(TaskHost):
         deadline: timedelta = batch.DEADLINE,
         within: Any = None,
     ) -> TaskBatch:
-        """Push many calls of any of these tasks, and call a callback once when all of them have ended.
+        """Push many calls to any of these tasks, and call a callback once when all of them have ended.
 
-        A call has ended when it is done, given up, or cancelled by its handle. The callback gets the outcomes in the
-        order of the calls. If some are still missing at the deadline, it gets only the others.
+        A call has ended when it is done, has failed for good, or was cancelled through its handle. The callback gets
+        the outcomes in the order of the calls. If some are still missing at the deadline, it gets only the others.
 
         Args:
             drafts: the calls, each made by a task's `draft`: `[resize.draft(1), resize.draft(2)]`.

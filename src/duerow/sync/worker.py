@@ -39,30 +39,31 @@ from duerow.worker.signals import signals_of_thread, stopped_by
 
 
 class Worker:
-    """Hands the messages of a queue to a function, in threads, and settles them by its outcome.
+    """Hands the messages of a queue to a function, in threads, and settles them according to its outcome.
 
     Args:
         queue: where the messages come from; several queues of one database share the worker fairly. Or one
             `EntityQueue`, whose handler is called as `handler(row, session)`; see `duerow.entity`.
-        handler: called with each `Message`. Its return value is ignored, unless it is a settlement (`Commit`, `Move`,
-            `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed attempt.
-            For several queues it may be a mapping from each queue to its handler.
-        whole_batch: the handler gets lists of up to `batch` messages. It returns None (all are done) or a list with
-            one entry per message: None, a settlement, a list of `Move`s or an exception. If it raises an exception,
-            that is a failed attempt of every message.
+        handler: called with each `Message`. Its return value is ignored, unless it is a settlement
+            (`Commit`, `Move`, `Rollback`, `Bury`, `Release`, `Retry`) or a list of `Move`s. An exception is a failed
+            attempt. For several queues it may be a mapping from each queue to its handler.
+        whole_batch: the handler gets lists of up to `batch` messages. It returns None (all are done) or a list with one
+            entry per message: None, a settlement, a list of `Move`s or an exception. If it raises an exception, that
+            counts as a failed attempt at every message.
         transactional: the handler is called as `handler(message, connection)`. Its writes on the connection (an
             SQLAlchemy `Connection`) and the settlement are one transaction, so both happen once or not at all. A
             failed attempt leaves nothing behind. On SQLite one such handler runs at a time.
-        middleware: functions around each call of the handler, the first outermost: `f(message, call_next)` returns
-            the outcome, which it gets from `call_next(message)`. For whole batches it gets the list.
+        middleware: functions wrapped around each call to the handler, the first outermost: `f(message, call_next)`
+            returns the outcome, which it gets from `call_next(message)`. For whole batches, `f` gets the list of
+            messages.
         batch: the maximum number of messages in one claim and in one settlement (which takes 1,000 at most). With 1,
-            each message has its own claim and settlement, one after the other, and none is claimed ahead.
+            each message has its own claim and settlement, one after the other, and none is claimed in advance.
         concurrency: how many handlers run at once, each in its own thread.
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that the processes import. A timeout
             kills the process; if a process dies, the attempt fails (`HandlerDied`).
-        rate: the maximum number of messages that this worker handles in any span of this length, such as
-            `(100, timedelta(minutes=1))`; it then claims nothing ahead. Default: no limit.
+        rate: the maximum number of messages that this worker handles in any span of time, and the length of that span,
+            such as `(100, timedelta(minutes=1))`; the worker then claims nothing in advance. Default: no limit.
         singleton: only one worker of these queues with this setting is active at a time, in the whole cluster; when it
             ends, the next one takes over within a second, or, if it died, once its lease has ended.
         cluster_concurrency: how many handlers run at once in all workers with this setting; give each the same number.
@@ -72,7 +73,7 @@ class Worker:
         heartbeat: the interval at which leases are extended: at most, and by default, a third of the lease. If a
             message is removed, changed or taken over, its handler learns of it by the next heartbeat.
         timeout: how long a handler may take for one message; after that, the attempt fails with `TimedOut`, and
-            the handler is told (`duerow.current()`), and another thread takes its place. Default: no limit.
+            the handler is notified (`duerow.current()`); another thread takes its place. Default: no limit.
         poll: the longest sleep on an idle queue; default: 5 s where pushes wake the worker, otherwise 1 s.
         grace: how long running handlers may continue after the worker is stopped;
             then their messages are due again.
@@ -80,7 +81,7 @@ class Worker:
 
     Raises:
         ConfigurationError: the handler is an async function, or a setting is out of bounds (InvalidMessage: a span).
-        NotSupported: `transactional`, on a store that cannot join a transaction of yours.
+        NotSupported: `transactional`, on a store that cannot join your transaction.
     """
 
     def __init__(
@@ -150,18 +151,19 @@ class Worker:
         """Work until SIGTERM or SIGINT, or until `stop` is called.
 
         The first signal stops the worker: it claims no more messages, gives back those that were not started, and lets
-        running handlers finish within the grace.
+        running handlers finish within the grace period.
         After a second signal it does not wait for them.
 
         Args:
-            until: "idle" returns when nothing is due and no message is being handled; "empty" when no message with a
-                due time is left, which waits for delayed messages and for those of other workers.
+            until: "idle" returns when nothing is due and no message is being handled; "empty" returns when no message
+                with a due time is left, so it waits for delayed messages and for those that other workers have
+                reserved.
             signals: whether to handle SIGTERM and SIGINT during the call. Several workers share them.
                 Default: only in the main thread, which receives them.
 
         Raises:
-            ConfigurationError: this worker is already running, `until` is none of these, or `signals` is True and this
-                is not the main thread.
+            ConfigurationError: this worker is already running, `until` is not one of the values above, or `signals` is
+                True and this is not the main thread.
             DuerowError: an error that retrying does not fix, such as missing tables; messages that were claimed but not
                 started have been given back.
         """
@@ -193,7 +195,7 @@ class Worker:
 
     @property
     def queue(self) -> Queue | SeveralQueues:
-        """The worker's own handle of its queue, or of all its queues."""
+        """The worker's own handle to its queue, or to all of its queues."""
         return self._queue
 
     @property

@@ -1,6 +1,6 @@
 """Batches: calls whose outcomes are gathered until one callback gets all of them.
 
-Each call of a batch has headers that name the batch. The write that ends its turn also pushes its outcome, as a part,
+Each call in a batch has headers that name the batch. The write that ends its turn also pushes its outcome, as a part,
 to one queue for all batches. Parts are gathered into sets like those of a join (`duerow.pipeline.Join`), and a complete
 set becomes one push of the callback.
 """
@@ -26,10 +26,10 @@ from duerow.tasks.definition import TaskDefinition
 from duerow.tasks.outcome import Outcome
 
 PARTS: Final = "/parts"
-"""The suffix of the queue of parts, after the name of the first queue of an application's tasks."""
+"""The suffix that, added to the name of the first queue of an application's tasks, names the queue of parts."""
 
 MOST: Final = 10_000
-"""The most calls in a batch: their outcomes are the argument of one call."""
+"""The maximum number of calls in a batch: their outcomes are the argument of one call."""
 
 DEADLINE: Final = timedelta(days=7)
 """How long after the first outcome the callback of a batch is called, even if outcomes are missing."""
@@ -53,13 +53,13 @@ many seconds the task keeps results, if it does.
 
 
 class TaskOutcome(msgspec.Struct, frozen=True):
-    """How one call of a batch ended; the batch's callback gets a list of these.
+    """How one call in a batch ended; the batch's callback gets a list of these.
 
     Attributes:
         id: the id of its message.
         task: the task's name.
         status: "done", "failed" or "cancelled".
-        value: what the function returned, as JSON; None if it is not done.
+        value: what the function returned, as JSON; None if the status is not "done".
         error: why it failed.
     """
 
@@ -71,7 +71,7 @@ class TaskOutcome(msgspec.Struct, frozen=True):
 
 
 class BatchPart(msgspec.Struct, frozen=True):
-    """The outcome of one call of a batch, on its way to the others.
+    """The outcome of one call in a batch, on its way to the others.
 
     Attributes:
         batch: the batch.
@@ -120,7 +120,7 @@ def members(
         drafts: the calls.
         tasks: the task of each.
         then: the callback.
-        deadline: how long after the first outcome it is called, even if outcomes are missing.
+        deadline: how long after the first outcome the callback is called, even if outcomes are missing.
         parts: the queue of parts.
         store: where they are pushed.
 
@@ -130,10 +130,10 @@ def members(
     """
     if not store.capabilities.transactions:
         raise NotSupported(
-            "a batch needs a store with transactions, to end a turn and push its outcome in the same one"
+            "a batch needs a store with transactions, to end a turn and push its outcome in the same transaction"
         )
     if not 1 <= len(drafts) <= MOST:
-        raise ConfigurationError(f"a batch has 1 to {MOST:,} calls, not {len(drafts):,}")
+        raise ConfigurationError(f"a batch must have 1 to {MOST:,} calls, not {len(drafts):,}")
     check_span("deadline", deadline, timedelta(seconds=1))
     batch = secrets.token_hex(8)
     made: list[Draft] = []
@@ -155,7 +155,7 @@ def members(
 
 
 def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str) -> Draft | None:
-    """Return the outcome of a call as a part of its batch; None if it is in no batch.
+    """Return the outcome of a call as a part of its batch; None if the call is not in a batch.
 
     Args:
         id: the message.
@@ -174,9 +174,9 @@ def part_of(id: int, headers: Mapping[str, Scalar], outcome: Outcome, parts: str
 
 
 def notes_of(record: Record, now: datetime) -> list[Draft]:
-    """Return what to push when an operator removes a call of a batch from its queue: that it was cancelled.
+    """Return what to push when an operator removes a call in a batch from its queue: the news that it was cancelled.
 
-    A call that was given up has already pushed its outcome, and a call without a batch has none to push.
+    A call that failed for good has already pushed its outcome, and a call without a batch has none to push.
     """
     if record.status not in LIVE or BATCH not in (record.headers or ""):
         return []
@@ -212,7 +212,7 @@ def with_part(settlement: Settlement, part: Draft) -> Settlement:
 def gather(message: Message, sets: str) -> Settlement:
     """Return how the turn of a part ends: it joins the set of its batch.
 
-    A part that comes after its set was complete goes to the set in which the batch may continue; see `merge`.
+    A part that arrives after its set is complete goes to the set in which the batch may continue; see `merge`.
     """
     part = _part(message)
     later = msgspec.structs.replace(part, batch=part.batch + AGAIN)
@@ -233,9 +233,9 @@ def merge(
 ) -> Settlement | Retry:
     """Return how the turn of a set ends: its callback is pushed with the outcomes, in the order of the calls.
 
-    A set that is due before it is complete is closed with the outcomes that have arrived. A call that was given up, and
-    brought back while others were still running, has two outcomes: the later one counts, and the batch continues as
-    another set until all calls have an outcome. A callback that is not known here is left to other workers.
+    A set that is due before it is complete is closed with the outcomes that have arrived. A call that failed for good
+    and was brought back while others were still running has two outcomes: the later one counts, and the batch continues
+    as another set until all calls have an outcome. A callback that is not known here is left to other workers.
 
     Args:
         message: the message of the set.
@@ -263,7 +263,7 @@ def merge(
 
 
 def callback_draft(callback: TaskDefinition, outcomes: Sequence[TaskOutcome]) -> Draft:
-    """Return the call of a callback, with the outcomes of a batch."""
+    """Return the call to a callback, with the outcomes of a batch."""
     (name,) = callback.parameters.signature.parameters
     arguments = msgspec.json.encode({name: outcomes}).decode()
     return Draft(Encoded(callback.name, arguments), queue=callback.queue, priority=callback.priority)
@@ -279,5 +279,5 @@ def _part(message: Message) -> BatchPart:
         return msgspec.convert(message.payload, BatchPart)
     except msgspec.ValidationError as error:
         raise InvalidOutcome(
-            f"message {message.id} of queue {message.queue!r} is not a part of a batch: {error}"
+            f"message {message.id} in queue {message.queue!r} is not a part of a batch: {error}"
         ) from error

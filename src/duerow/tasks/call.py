@@ -1,4 +1,4 @@
-"""A call of a task: its name, and the arguments that were given."""
+"""A call to a task: its name, and the arguments that were given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TaskCall(msgspec.Struct, frozen=True):
 
     Attributes:
         task: the task's name.
-        arguments: the arguments by the names of the function's parameters, without those left to its defaults.
+        arguments: the arguments by parameter name, without those left at their defaults.
     """
 
     task: str
@@ -32,8 +32,8 @@ class PushOptions(msgspec.Struct, frozen=True):
         key: a key that is unique among the live messages of the queue; None: no key.
         due: the earliest time to run it.
         delay: how long from now until it is due.
-        headers: names and scalars that travel with it.
-        group: calls of one group run one at a time, in order.
+        headers: named scalars that travel with it.
+        group: calls in the same group run one at a time, in order.
         priority: lower numbers go first.
         on_duplicate: what to do if a live message has the same key.
         within: the caller's open transaction.

@@ -20,7 +20,7 @@ from duerow.tasks.parameters import Parameters, Returned
 from duerow.tasks.windows import window_of
 
 Text = str | Callable[..., str | None]
-"""Text made of a task's arguments: a template such as `"order-{order_id}"`, or a function of the same arguments."""
+"""Text made from a task's arguments: a template such as `"order-{order_id}"`, or a function of the same arguments."""
 
 SHORTEST: Final = timedelta(seconds=1)
 
@@ -43,7 +43,7 @@ class TaskDefinition:
 
     Raises:
         ConfigurationError: a setting is not valid, or the function cannot be a task.
-        InvalidMessage: the priority or the time is out of bounds.
+        InvalidMessage: the priority or one of the times is out of bounds.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class TaskDefinition:
         upgrades: Upgrades | None = None,
     ) -> None:
         if isinstance(given := function, type) or not callable(given):
-            raise ConfigurationError(f"a task is a function, not {shown(function)}")
+            raise ConfigurationError(f"a task must be a function, not {shown(function)}")
         self.name = _check_name(getattr(function, "__name__", "task") if name is None else name)
         self.function, self.queue = function, queue
         self.is_async = inspect.iscoroutinefunction(function)
@@ -82,7 +82,7 @@ class TaskDefinition:
 
     @cached_property
     def loosely_returned(self) -> Returned:
-        """How results are written that are not kept, but passed to the callback of a batch."""
+        """How to write results that are not kept but only passed to the callback of a batch."""
         return Returned(self.name, Any)
 
     def key(self, arguments: Mapping[str, Any]) -> str | None:
@@ -101,12 +101,16 @@ class TaskDefinition:
             function = text
             return lambda arguments: function(**self._complete(arguments))
         if not isinstance(text, str):
-            raise ConfigurationError(f"{what}= of task {self.name!r} is a template or a function, not {shown(text)}")
+            raise ConfigurationError(
+                f"{what}= of task {self.name!r} must be a template or a function, not {shown(text)}"
+            )
         template: str = text
         try:
             names = {(name or "").split(".")[0].split("[")[0] for _, name, _, _ in Formatter().parse(template)}
         except ValueError as error:
-            raise ConfigurationError(f"{what}={template!r} of task {self.name!r} is not a template: {error}") from error
+            raise ConfigurationError(
+                f"{what}={template!r} of task {self.name!r} is not a valid template: {error}"
+            ) from error
         if strange := names - {"", *self.parameters.signature.parameters}:
             raise ConfigurationError(
                 f"{what}={template!r} of task {self.name!r} names {', '.join(sorted(strange))}, which its function "
@@ -122,11 +126,11 @@ class TaskDefinition:
 
 
 class TaskCalls:
-    """The payloads of a queue of tasks: calls of functions, each with its task's name as its kind.
+    """The payloads of a queue of tasks: function calls, each with its task's name as its kind.
 
     Args:
         queue: the queue.
-        tasks: all tasks by name, which may still grow.
+        tasks: all tasks by name; more may be added later.
     """
 
     kind: Final = "task"
@@ -146,7 +150,7 @@ class TaskCalls:
             return payload
         if not isinstance(payload, TaskCall) or payload.task not in self._tasks:
             raise CodecError(
-                f"queue {self._queue!r} takes calls of its tasks, not {shown(payload)}: push a call through "
+                f"queue {self._queue!r} takes calls to its tasks, not {shown(payload)}: push a call through "
                 "its task, as in send.push(…)"
             )
         return self._tasks[payload.task].parameters.encode(payload.arguments)
@@ -172,9 +176,11 @@ class TaskCalls:
 
 def _check_name(name: object) -> str:
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise ConfigurationError(f"the name of a task is 1 to {_LONGEST_NAME} printable characters, not {shown(name)}")
+        raise ConfigurationError(
+            f"the name of a task must be 1 to {_LONGEST_NAME} printable characters, not {shown(name)}"
+        )
     if name in (JSON, BYTES) or name.startswith(OWN) or name.endswith(SEALED):
         raise ConfigurationError(
-            f"a task cannot be called {name!r}, which is the kind of other messages; choose another name"
+            f"a task cannot be called {name!r}, which is a kind reserved for other messages; choose another name"
         )
     return name

@@ -79,11 +79,11 @@ async def _until_over(coroutine: Any, attempt: Attempt | None) -> Any:
 
 
 def check_attempts(task: TaskDefinition, message: Message) -> None:
-    """Raise Bury if the task's attempts are used up, because the last one ended with its worker."""
+    """Raise Bury if the task's attempts are used up, because the worker died during the last one."""
     limit = None if task.retry is None else task.retry.limit
     if limit is not None and message.attempts > limit:
         why = "no reason is known" if message.last_error is None else message.last_error.message
-        raise Bury(f"attempt {limit} of {limit} did not end: {why}")
+        raise Bury(f"attempt {limit} of {limit} did not finish: {why}")
 
 
 def conclude(
@@ -132,7 +132,7 @@ def task_of(message: Message, tasks: dict[str, TaskDefinition]) -> TaskDefinitio
     """Return the task of a message; raise ConfigurationError if its payload is not a call."""
     task = tasks.get(getattr(message.payload, "task", ""))
     if task is None:
-        raise ConfigurationError(f"message {message.id} of queue {message.queue!r} is not a call of a task")
+        raise ConfigurationError(f"message {message.id} in queue {message.queue!r} is not a call to a task")
     return task
 
 

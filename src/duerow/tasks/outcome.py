@@ -1,4 +1,4 @@
-"""How tasks end: what is kept in the queue of results, and how it is read again.
+"""How tasks end: what is kept in the queue of results, and how it is read back.
 
 A result is a message that is due when it may be forgotten, and that has a mark (see `duerow.queue.beside`). The task's
 own message becomes the result in the write that ends the turn, so it keeps its id. If that message goes elsewhere, a
@@ -70,8 +70,8 @@ class TaskState(msgspec.Struct, frozen=True):
 
     Attributes:
         id: the message's id.
-        status: "waiting" (for its first or another attempt), "running", "done", "failed" (given up), "cancelled", or
-            "unknown" (nothing is kept about it any longer, or never was).
+        status: "waiting" (for its first or another attempt), "running", "done", "failed" (for good), "cancelled", or
+            "unknown" (nothing is kept about it any longer, or nothing ever was).
         attempts: how many times it was run.
         arguments: the arguments of the call by name; None: unknown.
         value: the result, if its status is "done" and results are kept.
@@ -113,7 +113,7 @@ class TaskState(msgspec.Struct, frozen=True):
 
 
 def failed(task: TaskDefinition, message: Message, bury: Bury, now: datetime) -> Outcome:
-    """Return the outcome of a task that is given up."""
+    """Return the outcome of a task that has failed for good."""
     return _outcome(task, message, now, "failed", error=failure(bury))
 
 
@@ -175,7 +175,7 @@ def cancel(
     Args:
         store: the store.
         queue: the message's queue.
-        keep: what the queue keeps of messages that leave.
+        keep: what the queue keeps about messages that leave.
         id: the message.
         notes: returns what to push in the same transaction, if the store has transactions.
     """
@@ -196,7 +196,7 @@ def cancel(
 
 
 class Found(NamedTuple):
-    """What was found of a task's message.
+    """What was found for a task's message.
 
     Attributes:
         message: the message, wherever it is: in its queue, among the results, or among dead letters.
@@ -232,7 +232,7 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
     Args:
         task: the task.
         id: the id of its message.
-        found: what was found of it.
+        found: what was found for it.
         payloads: reads the payloads of its queue.
     """
     record, beside = found
@@ -261,7 +261,7 @@ def state(task: TaskDefinition, id: int, found: Found, payloads: Payloads) -> Ta
 
 
 def _reason(text: object) -> Failure | None:
-    """Return why a dead letter was given up, if only its header has the reason."""
+    """Return why a dead letter failed for good, if only its header has the reason."""
     return Failure("Error", text) if isinstance(text, str) else None
 
 

@@ -1,4 +1,4 @@
-"""The parameters of a task's function: arguments are checked by their types when pushed, and again when run."""
+"""The parameters of a task's function: arguments are checked against their types when pushed, and again when run."""
 
 from __future__ import annotations
 
@@ -165,7 +165,11 @@ class Returned:
             ) from error
 
     def encode(self, value: Any) -> str:
-        """Return a result as JSON text; raise CodecError if it is not of the declared type, or would not come back."""
+        """Return a result as JSON text.
+
+        Raises:
+            CodecError: it is not of the declared type, or would not come back unchanged.
+        """
         try:
             return self._declared.encode(self._make({"value": value})).text
         except CodecError as error:

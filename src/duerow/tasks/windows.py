@@ -1,8 +1,8 @@
 """Windows of time for calls with the same key: unique within a window, debounced, or throttled.
 
 A message in the queue `NAME/windows` records the last push with a key: it has that key, and is due when the window is
-over. It is read and written in the transaction that pushes the call, so only one of several processes comes first. It
-has a mark; see `duerow.queue.beside`.
+over. It is read and written in the transaction that pushes the call, so if several processes push at once, only one can
+be first. It has a mark; see `duerow.queue.beside`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Window(NamedTuple):
     """How calls with the same key are spaced in time.
 
     Attributes:
-        kind: "unique": within the window after a push, others with its key are ignored. "debounce": a call runs, with
-            the latest arguments, once nothing has been pushed with its key for the length of the window. "throttle": at
-            most one call runs in any window; calls pushed during the window become one call when it ends, with the
-            latest arguments.
+        kind: "unique": within the window after a push, other pushes with its key are ignored. "debounce": a call runs,
+            with the latest arguments, once nothing has been pushed with its key for the length of the window.
+            "throttle": at most one call runs in any window; calls pushed during the window become one call when it
+            ends, with the latest arguments.
         length: how long the window is.
     """
 
@@ -74,7 +74,7 @@ def window_of(
     if not given:
         return None
     if len(given) > 1:
-        raise ConfigurationError(f"task {task!r}: give one of unique=, debounce= and throttle=")
+        raise ConfigurationError(f"task {task!r}: give only one of unique=, debounce= and throttle=")
     if not keyed:
         raise ConfigurationError(
             f'task {task!r}: {given[0].kind}= applies to calls with the same key; set one, as in key="user-{{user}}"'
@@ -93,7 +93,8 @@ def push(store: Store, window: Window, entries: Sequence[Entry]) -> Plan[list[Pu
         return (yield from store.messages.push([_later(entry, window.length) for entry in entries], "replace"))
     if not store.capabilities.transactions:
         raise NotSupported(
-            f"{window.kind}= needs a store with transactions, to record a key in the push of its message"
+            f"{window.kind}= needs a store with transactions, to record a key in the same transaction that pushes its "
+            "message"
         )
     yield BEGIN
     one: Callable[[Store, timedelta, Entry], Plan[Pushed]] = _unique if window.kind == "unique" else _throttled
@@ -155,8 +156,8 @@ def _hold(store: Store, length: timedelta, entry: Entry) -> Plan[Record | None]:
             continue
         if found[0].kind != KINDS[WINDOWS]:
             raise ConfigurationError(
-                f"queue {found[0].queue!r} has a message of yours with the key {entry.key!r}, which duerow uses to "
-                "record when a call was pushed: rename your queue or the queue of the task"
+                f"queue {found[0].queue!r} has one of your messages with the key {entry.key!r}; duerow uses this queue "
+                "to record when a call was pushed: rename your queue or the queue of the task"
             )
         return found[0]
 

@@ -48,9 +48,9 @@ def keep_attempt_logs(
         ConfigurationError: `lines` is not a positive integer, or `of` is neither "failed" nor "all".
     """
     if of not in ("failed", "all"):
-        raise ConfigurationError(f"of= says which attempts keep logs: 'failed' or 'all', not {shown(of)}")
+        raise ConfigurationError(f"of= must be 'failed' or 'all', not {shown(of)}; it says which attempts keep logs")
     if type(lines) is not int or lines < 1:
-        raise ConfigurationError(f"lines= is the number of log lines to keep, at least 1, not {shown(lines)}")
+        raise ConfigurationError(f"lines= must be the number of log lines to keep, at least 1, not {shown(lines)}")
     handler = _RingHandler(level)
     handler.setFormatter(logging.Formatter(format))
     source = logging.getLogger(logger)

@@ -25,7 +25,7 @@ _changing: Final = threading.Lock()
 
 @dataclass
 class WatchedCall:
-    """A call of a watched method: its arguments, which a watch may change before the call, and its result after it."""
+    """A call to a watched method: its arguments, which a watch may change before the call, and its result after it."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]

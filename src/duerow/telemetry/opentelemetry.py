@@ -69,7 +69,7 @@ def observe(
         meter_provider: creates instruments; default: the one that the program has configured.
         most_labels: how many queues appear under their own names; the others are added up as `other`.
         age: how old a reading may be.
-        count_to: the most messages of a queue to count in each state; None: all.
+        count_to: the maximum number of messages of a queue to count in each state; None: all.
     """
     reader, lock, meter = Reader(most_labels, age, count_to), Lock(), _meter(meter_provider)
 

@@ -47,7 +47,7 @@ class QueueCollector(Collector):
         database: the database, from `duerow.connect`.
         most_labels: how many queues have their own labels; all others are added up as `other`.
         age: how old a reading may be.
-        count_to: the most messages of a queue to count in each state; None: all, however long that takes.
+        count_to: the maximum number of messages of a queue to count in each state; None: all, however long that takes.
     """
 
     def __init__(

@@ -149,7 +149,7 @@ class Reader:
     Args:
         most_labels: how many queues have their own labels; all others are added up as `other`.
         age: how old a reading may be; it may be older if reading would otherwise take more than a tenth of the time.
-        count_to: the most messages of a queue to count in each state; None: all, however long that takes.
+        count_to: the maximum number of messages of a queue to count in each state; None: all, however long that takes.
         clock: returns the time in seconds; for tests.
     """
 

@@ -29,7 +29,7 @@ from duerow.worker.rounds import FrameRound, numbers_of
 SYSTEM: Final = "duerow"
 
 MOST_LINKS: Final = 128
-"""The most links of a span: as many as OpenTelemetry keeps by default."""
+"""The maximum number of links of a span: as many as OpenTelemetry keeps by default."""
 
 
 def trace_queues(provider: TracerProvider | None = None) -> Callable[[], None]:

@@ -20,7 +20,7 @@ from duerow.message import Message, Scalar
 _LEFT_OUT: Final[Any] = object()
 
 MOST_SHOWN: Final = 20
-"""The most messages that a failure lists."""
+"""The maximum number of messages that a failure lists."""
 
 
 class like:

@@ -78,7 +78,7 @@ def drain(
         clock: the clock of these queues. Whenever nothing is due, it is moved to the next due time, until no message
             has one. So retries and delays take no time.
         raising: whether to raise an exception of a handler after its turn has ended, except `Retry` and `Bury`.
-        limit: the most turns in all.
+        limit: the maximum number of turns in all.
 
     Raises:
         AssertionError: something is still due after `limit` turns.

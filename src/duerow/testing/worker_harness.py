@@ -170,7 +170,7 @@ class _InThread:
         self.thread: threading.Thread | None = None
 
     def sources(self, db: Any) -> Any:
-        """Return the worker's own handle of the queue, or of several queues if the test named them."""
+        """Return the worker's own handle to the queue, or to several queues if the test named them."""
         self.queues = {name: db.queue(name, **self.queue) for name in self.names or ["mail"]}
         return [*self.queues.values()] if self.names else self.queues["mail"]
 

@@ -27,7 +27,7 @@ def check_rate(rate: object) -> Rate | None:
         return None
     if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
         raise ConfigurationError(
-            f"rate is a pair such as (100, timedelta(minutes=1)), the most messages in any span of that length, not "
+            "rate must be a maximum number of messages and a span of time, such as (100, timedelta(minutes=1)), not "
             f"{shown(rate)}"
         )
     return rate[0], check_span("the span of rate", rate[1], _TICK)

@@ -27,7 +27,7 @@ BREATHER: Final = 0.5
 """Seconds between two looks: on SQLite, any commit to the file causes one."""
 
 MOST_AT_ONCE: Final = 1_000
-"""The most messages in one look."""
+"""The maximum number of messages in one look."""
 
 
 class WatchCancellations(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ A third of its lease, minus half a heartbeat, is also too long.
 """
 
 LOOK = 1.0
-"""The most seconds between looks at the waiting messages."""
+"""The maximum number of seconds between looks at the waiting messages."""
 
 
 class Extend(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class LeaseKeeper:
         yield Freed(wake=False)
 
     def _write_progress(self, told: list[Attempt]) -> Plan[None]:
-        """Write the progress that handlers reported; what they report meanwhile is written next time."""
+        """Write the progress that handlers reported; what they report in the meantime is written next time."""
         for attempt in told:
             attempt.unwritten = False
         try:

@@ -112,7 +112,7 @@ class WorkerLog:
 
     def not_counted(self, error: BaseException) -> None:
         """The counts for `stats` could not be written."""
-        text = "the counts of %s for the last few seconds may be missing from stats: %s"
+        text = "the counts of %s for the last few seconds may be missing from the stats: %s"
         LOG.warning(text, self._queue, _line(error), extra=self._extra("not-counted"))
 
     def permitted(self, permits: int) -> None:

@@ -21,7 +21,7 @@ from duerow.worker.run import Run
 from duerow.worker.supervisor import AllChanged, StartSlot
 
 LOOK: Final = 10.0
-"""The most seconds between looks at the schedules: a schedule that was just declared may tick this late."""
+"""The longest time between looks at the schedules, in seconds: a schedule that was just declared may tick this late."""
 
 SHORTEST_REST: Final = 0.01
 """The fewest seconds between looks, even if the database's clock stands still just before a tick."""

@@ -1,4 +1,4 @@
-"""Functions around each call of a handler: for logging, metrics, trace context, or the user's own connections."""
+"""Functions around each call to a handler: for logging, metrics, trace context, or the user's own connections."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ def around(handler: Callable[..., Any], middleware: object, awaited: bool) -> Ca
     """
     if not isinstance(middleware, list | tuple):
         raise ConfigurationError(
-            f"middleware is a list of functions of (message, call_next), not {shown(middleware)}; the first is "
+            f"middleware must be a list of functions of (message, call_next), not {shown(middleware)}; the first is "
             "outermost"
         )
     for layer in middleware:
         if not callable(layer):
-            raise ConfigurationError(f"middleware consists of functions of (message, call_next), not {shown(layer)}")
+            raise ConfigurationError(
+                f"middleware must consist of functions of (message, call_next), not {shown(layer)}"
+            )
         if is_generator(layer):
             raise ConfigurationError(
                 f"the middleware {shown(layer)} is a generator function, so calling it runs nothing; it must "

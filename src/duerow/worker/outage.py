@@ -12,10 +12,10 @@ from duerow.errors import StoreUnavailable
 T = TypeVar("T")
 
 FIRST_PAUSE: Final = 0.1
-"""The most seconds to wait after the first failure."""
+"""The maximum number of seconds to wait after the first failure."""
 
 LONGEST_PAUSE: Final = 5.0
-"""The most seconds to wait after many failures."""
+"""The maximum number of seconds to wait after many failures."""
 
 
 class Backoff(Delays):

@@ -14,13 +14,13 @@ must begin soon.
 """
 
 LONG_HORIZON: Final = 1.0
-"""The most seconds of work that a worker claims ahead if claims are slow."""
+"""The maximum number of seconds of work that a worker claims ahead if claims are slow."""
 
 CLAIMS_AHEAD: Final = 4
 """The work ahead lasts for at least this many claims, so that the next claim starts before the last third of it."""
 
 BATCHES_AHEAD: Final = 3
-"""The most batches that a worker claims ahead: one is fetched and one settled while one is handled."""
+"""The maximum number of batches that a worker claims ahead: one is fetched and one settled while one is handled."""
 
 WEIGHT: Final = 0.05
 """The weight of the newest handling time in the moving average."""
@@ -36,10 +36,10 @@ class Prefetch:
     """How long handling a message takes, and thus how many to hold without keeping them from other workers.
 
     Args:
-        batch: the most messages in one claim.
+        batch: the maximum number of messages in one claim.
         concurrency: handlers that run at once.
         lease: seconds that a reservation lasts.
-        ahead: the most batches that are claimed ahead.
+        ahead: the maximum number of batches that are claimed in advance.
         width: messages that a handler receives at once.
 
     Attributes:
@@ -84,12 +84,12 @@ class Prefetch:
 
     @property
     def at_once(self) -> int:
-        """The most messages that handlers may have at once."""
+        """The maximum number of messages that handlers may have at once."""
         return self._concurrency
 
     @property
     def most(self) -> int:
-        """The most messages to hold: those being handled, and those that can begin within the horizon.
+        """The maximum number of messages to hold: those being handled, and those that can begin within the horizon.
 
         At most three batches ahead, so that one can be fetched and one settled while one is handled. While nothing is
         known about the handler, and with batches of one, at most as many as can begin at once.

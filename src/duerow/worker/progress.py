@@ -60,9 +60,9 @@ def said(fraction: object, text: object, attempt: int) -> Progress:
         or not isfinite(fraction)
         or not 0 <= fraction <= 1
     ):
-        raise ConfigurationError(f"progress is a fraction from 0 to 1, not {shown(fraction)}")
+        raise ConfigurationError(f"progress must be a fraction from 0 to 1, not {shown(fraction)}")
     if text is not None and not isinstance(text, str):
-        raise ConfigurationError(f"the text of progress is a string, not {type(text).__name__}")
+        raise ConfigurationError(f"the text of progress must be a string, not {type(text).__name__}")
     return Progress(
         None if fraction is None else float(fraction), None if text is None else storable(text)[:LONGEST], attempt
     )

@@ -23,7 +23,7 @@ from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
 
 LOOK: Final = 10.0
-"""The most seconds to sleep: operators may have set another rate by then."""
+"""The maximum number of seconds to sleep: operators may have set another rate by then."""
 
 PAUSE: Final = 0.05
 """Seconds between checks whether a handler has ended, if each claims for itself and operators allow fewer."""

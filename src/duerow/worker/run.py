@@ -42,7 +42,7 @@ class Options:
     """How a worker works.
 
     Attributes:
-        batch: the most messages in one claim and in one settlement.
+        batch: the maximum number of messages in one claim and in one settlement.
         concurrency: handlers that run at once.
         lease: how long a claim lasts unless it is extended.
         retry: the delays between attempts, and their limit.
@@ -52,7 +52,7 @@ class Options:
         name: the worker's part of `leased_by`.
         whole_batch: whether a handler receives many messages at once.
         transactional: whether a handler writes in the transaction that ends its message's turn.
-        rate: the most messages in any span of a given length; None: no limit.
+        rate: the maximum number of messages in any span of a given length; None: no limit.
         budget: what is left of the rate, over all runs of a worker.
         singleton: whether only one such worker is active at a time, in the whole cluster.
         cluster_concurrency: handlers that run at once in all workers of these queues; None: no limit.
@@ -127,7 +127,7 @@ class Sleeper(Protocol):
 
     @property
     def poll(self) -> float:
-        """The most seconds to sleep."""
+        """The maximum number of seconds to sleep."""
         ...
 
     def hears_again(self) -> None:
@@ -204,7 +204,7 @@ class Run:
 
     @property
     def poll(self) -> float:
-        """The most seconds to sleep."""
+        """The maximum number of seconds to sleep."""
         poll = self.options.poll or poll_interval(self.hears)
         return poll.total_seconds()
 
@@ -321,7 +321,7 @@ def new_name() -> str:
 def check_count(name: str, count: object) -> None:
     """Raise ConfigurationError unless it is an integer of at least 1."""
     if type(count) is not int or count < 1:
-        raise ConfigurationError(f"{name} is an integer of at least 1, not {shown(count)}")
+        raise ConfigurationError(f"{name} must be an integer of at least 1, not {shown(count)}")
 
 
 def check_switch(name: str, switch: object) -> None:
@@ -334,15 +334,15 @@ def check_heartbeat(heartbeat: object, lease: timedelta) -> None:
     """Raise ConfigurationError if it exceeds a third of the lease; InvalidMessage if it is not a valid span."""
     if check_span("heartbeat", heartbeat, _TICK) > lease / 3:
         raise ConfigurationError(
-            f"heartbeat is at most a third of the lease, so that one may fail: {lease / 3} with a lease of {lease}, "
-            f"not {heartbeat}; ask for a longer lease or for a more frequent heartbeat"
+            f"heartbeat must be at most a third of the lease, so that one may fail: {lease / 3} with a lease of "
+            f"{lease}, not {heartbeat}; ask for a longer lease or for a more frequent heartbeat"
         )
 
 
 def check_name(name: object) -> None:
     """Raise ConfigurationError unless the name is valid for a worker."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-        raise ConfigurationError(f"a worker's name is 1 to 100 printable characters, not {shown(name)}")
+        raise ConfigurationError(f"a worker's name must be 1 to 100 printable characters, not {shown(name)}")
 
 
 def check_until(until: object) -> Until:
@@ -420,7 +420,7 @@ def _called(handler: object) -> tuple[object, object]:
 def check_handler(handler: object, *given: str) -> None:
     """Raise ConfigurationError unless it can be called with these arguments, and a call runs it."""
     if not callable(handler):
-        raise ConfigurationError(f"a handler is a function of one message, not {shown(handler)}")
+        raise ConfigurationError(f"a handler must be a function of one message, not {shown(handler)}")
     if is_generator(handler):
         raise ConfigurationError(
             f"{shown(handler)} is a generator function, so calling it runs nothing; return the outcome "

@@ -21,7 +21,7 @@ from duerow.worker.outage import Backoff
 from duerow.worker.run import Run
 
 MOST_AT_ONCE = 1_000
-"""The most turns in one settlement; a larger batch is settled in parts of this size."""
+"""The maximum number of turns in one settlement; a larger batch is settled in parts of this size."""
 
 SAMPLES = 100
 """The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbors."""
@@ -93,7 +93,7 @@ class Settler:
             self._run.journal.not_counted(error)
 
     def settle(self, batch: Sequence[Ended]) -> Plan[None]:
-        """Carry out what was decided; a turn that cannot be settled is a failed attempt of that message alone."""
+        """Carry out what was decided; a turn that cannot be settled is a failed attempt at that message alone."""
         errors = yield from self._carry_out(batch)
         if errors:
             failed = self._failures(errors)

@@ -165,8 +165,8 @@ class Supervisor:
                 continue
             for late in slot.batch or (attempt,):
                 error = TimedOut(
-                    f"message {late.message.id}: its worker was stopped, and its handler did not end within the "
-                    f"grace of {self._run.options.grace}"
+                    f"message {late.message.id}: its worker was stopped, and its handler did not end within the grace "
+                    f"period of {self._run.options.grace}"
                 )
                 self._end(late, error, Rollback(timedelta(0), error))
             yield from self._replace(slot)

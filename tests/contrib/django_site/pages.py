@@ -30,7 +30,7 @@ class Checks(TestCase):
             ({"DATABSE": "default"}, "has no DATABSE"),
             ({"DATABASE": "other"}, "no such alias"),
             ({"ENCRYPTION": "no.such.thing"}, "cannot be imported"),
-            (["default"], "is a dictionary"),
+            (["default"], "must be a dictionary"),
         ):
             with self.subTest(said), override_settings(DUEROW=said):
                 [found] = check_settings()

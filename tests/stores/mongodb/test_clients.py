@@ -94,7 +94,11 @@ def test_a_client_that_cannot_be_used_is_refused_with_the_reason(face: Face, pla
         (right(unnamed, connect=False), {}, "no database is named"),
         (right(unnamed, connect=False), {"schema": "a b"}, "cannot be the name of a database"),
         (right(place.url, connect=False), {"maxPoolSize": 3}, "maxPoolSize: a client of your own already has its"),
-        (right(place.url, connect=False), {"transactions": "maybe"}, "transactions='maybe'"),
+        (
+            right(place.url, connect=False),
+            {"transactions": "maybe"},
+            "transactions= must be 'on' or 'off', not 'maybe'",
+        ),
         (right(place.url, connect=False)["app"]["mail"], {}, "or a client of a store's own driver"),
     ]
     for target, settings, why in refused:

@@ -227,7 +227,7 @@ def test_an_object_of_a_declarable_type_is_encoded_as_that_where_its_queue_is_no
     for unfit in (Decimal(1), duerow.Commit(), duerow.Draft(1)):
         with pytest.raises(CodecError, match=r"declare the type: queue\(…, payload=…\)"):
             encode(unfit)
-    with pytest.raises(ConfigurationError, match="a declared type is"):
+    with pytest.raises(ConfigurationError, match="a declared type must be"):
         Declared(duerow.Message)
 
 
@@ -288,5 +288,5 @@ def test_stations_hand_on_declared_values_with_their_types():
 
 
 def test_a_station_cannot_declare_what_cannot_be_declared():
-    with pytest.raises(ConfigurationError, match="a declared type is a dataclass"):
+    with pytest.raises(ConfigurationError, match="a declared type must be a dataclass"):
         duerow.Sink("orders", print, payload=int)

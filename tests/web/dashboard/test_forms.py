@@ -107,7 +107,7 @@ async def test_a_schedule_is_added_changed_and_removed_by_forms_and_tells_its_pa
         again = await forms.send("/schedules", **said)
         assert "already" in again.text
         refused = await forms.send("/schedules/often", **{**said, "when": "often"})
-        assert "an interval is a span" in refused.text
+        assert "an interval must be a span" in refused.text
         assert 'value="often"' in refused.text
         await forms.send("/schedules/often", **{**said, "recurrence": "daily", "when": "08:30", "payload": ""})
         (changed,) = await database.schedules()
@@ -141,7 +141,7 @@ async def test_a_queue_is_declared_drained_and_resumed_by_forms(memory: aio.Data
     assert found.history == timedelta(days=7)
     assert "queues/mail" in (await forms.browser.get("/")).text
     assert "already" in (await forms.send("/queues", **said)).text
-    assert "is a span" in (await forms.send("/queues", name="other", lease="long")).text
+    assert "must be a span" in (await forms.send("/queues", name="other", lease="long")).text
     await forms.send("/queues/mail/drain")
     with pytest.raises(QueueDraining):
         await memory.queue("mail").push(1)

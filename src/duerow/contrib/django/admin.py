@@ -16,7 +16,7 @@ from duerow.errors import DuerowError
 
 COLUMNS: Final = ("ready", "delayed", "leased", "dead")
 MOST: Final = 100
-"""The most queues that the page shows; it reads the statistics of each."""
+"""The maximum number of queues that the page shows; it reads the statistics of each."""
 
 
 def dashboard_path() -> str | None:

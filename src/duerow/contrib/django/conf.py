@@ -61,7 +61,7 @@ def django_settings() -> DjangoSettings:
     """
     said = getattr(settings, "DUEROW", {})
     if not isinstance(said, Mapping):
-        raise ConfigurationError(f"the setting DUEROW is a dictionary, not {shown(said)}")
+        raise ConfigurationError(f"the setting DUEROW must be a dictionary, not {shown(said)}")
     if unknown := [str(name) for name in said if name not in _NAMES]:
         raise ConfigurationError(
             f"the setting DUEROW has no {', '.join(sorted(unknown))}; it has {', '.join(sorted(_NAMES))}"

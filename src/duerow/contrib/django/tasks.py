@@ -56,7 +56,7 @@ ONCE: Final[RetryPolicy] = limited(1, fixed(timedelta(0)))
 
 OPTIONS: Final = {"DATABASE", "PREFIX", "KEEP_RESULTS", "RETRY", "LEASE", "AT_ONCE"}
 _TURNS: Final = 1_000
-"""The most turns of a task that its result includes."""
+"""The maximum number of turns of a task that its result includes."""
 
 
 class DuerowBackend(BaseTaskBackend):
@@ -67,7 +67,8 @@ class DuerowBackend(BaseTaskBackend):
     - `DATABASE`: the alias of the database; default: that of DUEROW.
     - `PREFIX`: a prefix for the names of its queues; default: none.
     - `KEEP_RESULTS`: how long results are kept, a timedelta; default: 7 days.
-    - `RETRY`: the delays between attempts and their limit, such as `duerow.exponential()`; default: one attempt.
+    - `RETRY`: the delays between attempts and how many attempts are allowed, such as `duerow.exponential()`; default:
+      one attempt.
     - `LEASE`: how long a worker may be silent before another one takes its task, a timedelta; default: one minute.
     - `AT_ONCE`: run each task as soon as it is enqueued, in the same thread and transaction; for tests.
     """
@@ -207,7 +208,7 @@ class DuerowBackend(BaseTaskBackend):
     def _begun(self, message: Message[Any], queue: Queue[Any], queue_name: str) -> TaskResult:
         """Return the result of a task that is beginning."""
         if not is_task(message.payload):
-            raise Bury(f"message {message.id} of queue {message.queue} was not pushed by Django's tasks")
+            raise Bury(f"message {message.id} in queue {message.queue} was not pushed by Django's tasks")
         task = task_of(self.alias, queue_name, message)
         enqueued_at = message.headers.get(ENQUEUED)
         result = new_result(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
 
 ROWS_PER_CHUNK: Final = 1_000
-"""The most rows of a chunk, which reach a database in one transaction."""
+"""The maximum number of rows of a chunk, which reach a database in one transaction."""
 
 BYTES_PER_CHUNK: Final = 256 << 10
 """The most bytes of a chunk, unless a single row is larger."""

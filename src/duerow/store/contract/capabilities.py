@@ -24,7 +24,7 @@ class Capabilities:
         parallel_writes: several transactions can write at the same time; otherwise transactional handlers run one at a
             time.
         wakes_consumers: a push wakes an idle consumer; otherwise consumers poll every second.
-        receives: messages of another database can arrive unchanged (`receive`).
+        receives: messages from another database can arrive unchanged (`receive`).
         passes_over: a pop skips messages that another transaction holds, or waits for them; otherwise the later of the
             two transactions fails, so a pop outside the caller's transaction is a reservation that is committed at
             once.

@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 class Exchange:
-    """A request until it is answered or given up.
+    """A request until it is answered or abandoned.
 
     Args:
         site: the address to which it is sent.

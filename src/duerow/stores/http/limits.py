@@ -10,7 +10,7 @@ from duerow.errors import NotSupported, shown
 def refuse_to_join(within: Any) -> NoReturn:
     """Raise the error for an operation in the caller's transaction."""
     raise NotSupported(
-        f"within={shown(within)}: queues behind an HTTP API cannot join a transaction of yours; connect to the "
+        f"within={shown(within)}: queues behind an HTTP API cannot join your transaction; connect to the "
         "database itself, or leave it out"
     )
 

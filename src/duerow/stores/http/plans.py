@@ -49,7 +49,7 @@ from duerow.store.wire.calls import PROTOCOL, About
 from duerow.stores.http.requests import Requests
 
 PIECE: Final = 1_000
-"""The most messages that one request reserves: each may have 1 MiB."""
+"""The maximum number of messages that one request reserves: each may have 1 MiB."""
 
 POPPING: Final = timedelta(minutes=1)
 """How long a popped message is leased until it is committed."""
@@ -337,8 +337,8 @@ def _refuse_function(end: End) -> None:
     if isinstance(end, Joined):
         if end.complete is not None:
             raise NotSupported(
-                "complete= calls a function of yours in the transaction of the database, which cannot be done over "
-                "HTTP; give count=, or connect to the database itself"
+                "complete= calls your function inside the database's transaction, which is not possible over HTTP; "
+                "give count=, or connect to the database itself"
             )
         _refuse_function(end.full)
         if end.late is not None:

@@ -15,7 +15,7 @@ from duerow.store.wire.operations import OPERATIONS, encoded
 from duerow.stores.http.exchange import Request, read
 
 MOST_PLACES: Final = 100_000
-"""The most messages whose queues are remembered."""
+"""The maximum number of messages whose queues are remembered."""
 
 
 class Requests:

@@ -28,7 +28,7 @@ TIMEOUT: Final = 30.0
 """Seconds to wait for an answer."""
 
 CONNECT_TIMEOUT: Final = 5.0
-"""The most seconds to wait for a connection."""
+"""The maximum number of seconds to wait for a connection."""
 
 RETRIES: Final = 3
 MOST_RETRIES: Final = 100
@@ -135,13 +135,13 @@ def site_of(target: Any, settings: Settings) -> Site:
         LOG.warning("the token for %s travels unencrypted: use https://", bare, extra={"event": "token-in-clear"})
     make = options.get("client")
     if make is not None and not callable(make):
-        raise ConfigurationError(f"client= is a function that creates an httpx client, not {shown(make)}")
+        raise ConfigurationError(f"client= must be a function that creates an httpx client, not {shown(make)}")
     timeout = _number(options, "timeout", TIMEOUT, float)
     retries = _number(options, "retries", RETRIES, int)
     if not 0 < timeout <= 86_400:
-        raise ConfigurationError(f"timeout={timeout}: seconds to wait for an answer, above 0 and at most a day")
+        raise ConfigurationError(f"timeout= must be a number of seconds above 0 and at most a day, not {timeout}")
     if not 0 <= retries <= MOST_RETRIES:
-        raise ConfigurationError(f"retries={retries}: how often to send a request again, 0 to {MOST_RETRIES}")
+        raise ConfigurationError(f"retries= must be a number from 0 to {MOST_RETRIES}, not {retries}")
     return Site(bare, token, timeout, retries, make).prepared()
 
 
@@ -152,7 +152,7 @@ def _number(options: Mapping[str, Any], name: str, usual: T, kind: Callable[[Any
             raise TypeError
         return kind(given)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigurationError(f"{name}= is a number, not {shown(given)}") from None
+        raise ConfigurationError(f"{name}= must be a number, not {shown(given)}") from None
 
 
 def _token(given: Any, said: bool) -> str | None:

@@ -68,7 +68,7 @@ def _transactions(options: Mapping[str, Any]) -> bool:
         )
     chosen = options.get("transactions", "on")
     if not isinstance(chosen, str) or chosen not in _SWITCH:
-        raise ConfigurationError(f"transactions={shown(chosen)} of memory:// must be 'on' or 'off'")
+        raise ConfigurationError(f"transactions= must be 'on' or 'off', not {shown(chosen)}")
     return _SWITCH[chosen]
 
 

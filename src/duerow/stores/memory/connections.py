@@ -186,13 +186,13 @@ def _give_up() -> NoReturn:
 
 def _refuse_to_join(within: Any) -> NoReturn:
     raise NotSupported(
-        f"within={shown(within)}: the in-memory store keeps no messages in a database of yours, so it cannot join a "
+        f"within={shown(within)}: the in-memory store keeps no messages in your database, so it cannot join a "
         "transaction there; use the store of that database, such as sqlite:// or postgresql://"
     )
 
 
 def _refuse_to_begin() -> NoReturn:
     raise NotSupported(
-        "the in-memory store keeps no messages in a database of yours, so no handler can write in the transaction that "
+        "the in-memory store keeps no messages in your database, so no handler can write in the transaction that "
         "settles them; use the store of that database, such as sqlite:// or postgresql://"
     )

@@ -42,7 +42,7 @@ def prune(state: State, now: datetime, limit: int) -> int:
 
 
 def ended(state: State, now: datetime, record: Record, end: End, keep: Retention | None, met: bool = False) -> None:
-    """Write a turn to the history, and remember the key of a message that leaves or is given up.
+    """Write a turn to the history, and remember the key of a message that leaves the queue or fails for good.
 
     Args:
         state: the state to change.

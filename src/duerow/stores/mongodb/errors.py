@@ -71,7 +71,7 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     if isinstance(error, pymongo.ServerSelectionTimeoutError):
         return StoreUnavailable(f"no MongoDB server can be reached: {error}")
     if error.has_error_label(TRANSIENT) and not isinstance(error, pymongo.ConnectionFailure):
-        return Conflict(f"MongoDB gave up this transaction in favor of another one: {_told(error)}")
+        return Conflict(f"MongoDB ended this transaction in favor of another one: {_told(error)}")
     if isinstance(error, pymongo.ConnectionFailure | pymongo.WaitQueueTimeoutError):
         unsure = wrote and not inside and not isinstance(error, pymongo.WaitQueueTimeoutError)
         return StoreUnavailable(f"the connection to MongoDB broke: {error}", "unknown" if unsure else "none")
@@ -111,7 +111,7 @@ def check_reply(reply: Mapping[str, Any], taken: bool) -> None:
 def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
     code, said = error.code or 0, _told(error)
     if code in _LOST_RACES:
-        return Conflict(f"MongoDB gave up this transaction in favor of another one: {said}")
+        return Conflict(f"MongoDB ended this transaction in favor of another one: {said}")
     if code == 11000:
         return Conflict(f"another client wrote the same key at the same moment: {said}")
     if code == _TIME_OVER:

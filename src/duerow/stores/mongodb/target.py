@@ -93,8 +93,8 @@ def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Tar
     prefix = settings.prefix
     if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
         raise ConfigurationError(
-            f"prefix is {shown(prefix)}; collection names begin with it, so use 1 to {LONGEST_PREFIX} ASCII letters, "
-            "digits and _"
+            f"prefix must be 1 to {LONGEST_PREFIX} ASCII letters, digits and _, not {shown(prefix)}; collection names "
+            "begin with it"
         )
     if isinstance(target, str):
         return _of_url(target, settings)
@@ -161,5 +161,5 @@ def _checked_name(database: str | None) -> str:
 def _switch(own: Mapping[str, Any]) -> bool:
     chosen = own.get(TRANSACTIONS, "on")
     if chosen not in ("on", "off"):
-        raise ConfigurationError(f"transactions={shown(chosen)} of mongodb:// must be 'on' or 'off'")
+        raise ConfigurationError(f"transactions= must be 'on' or 'off', not {shown(chosen)}")
     return bool(chosen == "on")

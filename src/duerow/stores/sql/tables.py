@@ -22,7 +22,8 @@ class Tables:
         consumer: one row for each consumer that was there lately.
         schedule: one row for each schedule, with its next tick.
         history: one row for each turn that is over, of queues that keep them, until when it is kept.
-        remembered: one row for each key of a message that left, of queues that remember them, until when it is.
+        remembered: one row for each remembered key of a message that has left its queue, with the time until which it
+            is remembered.
         set: one row for each set of a join that is not complete, or was not long ago.
         part: one row for each part of a set that is not complete.
         pipeline: one row for each pipeline that was declared.
@@ -36,8 +37,8 @@ class Tables:
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None) -> None:
         if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
             raise ConfigurationError(
-                f"prefix is {shown(prefix)}; table names begin with it, so use 1 to {LONGEST_PREFIX} ASCII letters, "
-                "digits and _"
+                f"prefix must be 1 to {LONGEST_PREFIX} ASCII letters, digits and _, not {shown(prefix)}; table names "
+                "begin with it"
             )
         self.prefix, self.schema = prefix, schema
         metadata = MetaData(schema=schema)

@@ -241,7 +241,7 @@ def test_which_messages_are_meant_must_be_said_in_one_way(db: Database, queue: Q
     unclear: list[dict[str, Any]] = [{}, {"id": 1, "key": "k"}, {"key": "k", "where": "id > 0"}]
     for which in (*unclear, {"id": "id > 0"}, {"id": True}, {"id": 1 << 63}):
         with pytest.raises(
-            ConfigurationError, match=r"exactly one of an id, a key and a condition|an id is a 64-bit integer"
+            ConfigurationError, match=r"exactly one of an id, a key and a condition|an id must be a 64-bit integer"
         ):
             act(**which, **more)
     with pytest.raises(InvalidMessage, match="key"):

@@ -1,4 +1,4 @@
-"""A message that is given up moves unchanged to the dead-letter queue, and can be redriven."""
+"""A message that has failed for good moves unchanged to the dead-letter queue, and can be redriven."""
 
 from __future__ import annotations
 

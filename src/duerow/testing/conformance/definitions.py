@@ -88,7 +88,7 @@ def test_a_circle_of_dead_letters_is_refused_though_others_declared_a_part_of_it
     another = open_database() if db.store.capabilities.processes else db
     if another is not db:
         closing = another.queue("c", dead_letter="a")
-        with pytest.raises(ConfigurationError, match="circle: 'a' -> 'b' -> 'c' -> 'a'"):
+        with pytest.raises(ConfigurationError, match="circles: 'a' -> 'b' -> 'c' -> 'a'"):
             closing.declare()
         assert closing.definition() is None
     another.queue("c", dead_letter="d").declare()

@@ -253,12 +253,12 @@ def test_keys_and_fields_that_cannot_be_are_refused(open_database: OpenDatabase)
         (["short"], None, "32 random bytes"),
         ([None], None, "32 random bytes"),
         ([OLD], ["company"], "takes queues and their fields"),
-        ([OLD], {"cards": "company"}, "are a list"),
-        ([OLD], {"cards": 7}, "are a list"),
-        ([OLD], {"cards": [""]}, "is not one"),
-        ([OLD], {"cards": ["a..b"]}, "is not one"),
-        ([OLD], {"cards": ["encrypted"]}, "not 'encrypted' itself"),
-        ([OLD], {"cards": [1]}, "is not one"),
+        ([OLD], {"cards": "company"}, "must be a list"),
+        ([OLD], {"cards": 7}, "must be a list"),
+        ([OLD], {"cards": [""]}, "joined by dots"),
+        ([OLD], {"cards": ["a..b"]}, "joined by dots"),
+        ([OLD], {"cards": ["encrypted"]}, "other than 'encrypted', not 'encrypted'"),
+        ([OLD], {"cards": [1]}, "joined by dots"),
     ]
     for keys, readable, says in wrong:
         with pytest.raises(ConfigurationError, match=says) as error:

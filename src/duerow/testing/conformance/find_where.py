@@ -221,7 +221,7 @@ def test_a_condition_that_cannot_be_read_is_refused_before_anything_is_asked(db:
         with pytest.raises(InvalidCondition):
             queue.remove(where=text)
     for nothing in (5, b"payload.a = 1", ["payload.a = 1"]):
-        with pytest.raises(InvalidCondition, match="condition is text"):
+        with pytest.raises(InvalidCondition, match="condition must be text"):
             queue.find(nothing)  # type: ignore[arg-type]
     assert everything(db) == before
 

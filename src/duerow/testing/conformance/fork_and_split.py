@@ -39,7 +39,7 @@ def refuses(db: Database, pipeline: Pipeline) -> bool:
     with pytest.raises(NotSupported):
         db.queue("in").settle([(reservation, settlement)])
     assert everything(db) == before
-    with pytest.raises(NotSupported, match="'in' needs a store that changes several messages together"):
+    with pytest.raises(NotSupported, match="'in' needs a store that can change several messages together"):
         pipeline.check_store(db.store.capabilities)
     return True
 

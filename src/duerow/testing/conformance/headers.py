@@ -49,15 +49,15 @@ UNFIT: list[tuple[Any, str]] = [
     ({"a": [1]}, "'a'"),
     ({"a": {}}, "'a'"),
     ({"a": b"1"}, "'a'"),
-    ({1: "a"}, "name of a header is text, not int"),
+    ({1: "a"}, "name of a header must be text, not int"),
     ({"a": float("nan")}, "nan"),
     ({"a": 1 << 64}, "64 bits"),
     ({"a": "\0"}, r"U\+0000"),
     ({"a": "\ud800"}, "surrogate"),
     ({"a": "x" * (1 << 17)}, "bytes"),
-    ("text", "headers map names"),
-    (7, "headers map names"),
-    (["a"], "headers map names"),
+    ("text", "headers must be a mapping"),
+    (7, "headers must be a mapping"),
+    (["a"], "headers must be a mapping"),
 ]
 
 

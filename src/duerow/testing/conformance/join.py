@@ -60,7 +60,7 @@ def can_decide(db: Database, pipeline: Pipeline) -> bool:
         return False
     if db.store.capabilities.interactive:
         return True
-    with pytest.raises(NotSupported, match="a function in the transaction of the database"):
+    with pytest.raises(NotSupported, match="a function inside the database's transaction"):
         pipeline.check_store(db.store.capabilities)
     ids = push(db, ("Z", 1))
     (reservation,) = db.queue("pair").reserve_many(1)
@@ -272,7 +272,7 @@ def test_a_set_has_no_more_parts_than_its_limit(db: Database) -> None:
     (dead,) = db.queue("pair").find()
     assert dead.payload["v"] == "last"
     assert dead.last_error is not None
-    assert "the set 'A' has limit=2 parts and is not complete" in dead.last_error.message
+    assert "the set 'A' has reached limit=2 parts and is not complete" in dead.last_error.message
 
 
 def test_a_merge_that_fails_is_tried_again_with_the_same_parts_and_at_last_kept_for_people(db: Database) -> None:

@@ -53,10 +53,10 @@ UNFIT: list[tuple[Any, str]] = [
     ("", "1 to 255 characters"),
     ("k" * 256, "this one has 256"),
     ("€" * 171, "at most 512 bytes"),
-    ("a\0b", r"without U\+0000"),
+    ("a\0b", r"none of them U\+0000"),
     ("\ud800", "lone surrogate"),
-    (7, "a key is text, not int"),
-    (b"key", "a key is text, not bytes"),
+    (7, "a key must be text, not int"),
+    (b"key", "a key must be text, not bytes"),
 ]
 
 

@@ -68,7 +68,7 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     ):
         db.declare_pipeline(orders("price"))
     wrong: list[tuple[Any, str]] = [
-        ("check", "rehome is a mapping such as"),
+        ("check", "rehome must be a mapping such as"),
         ({"check": "nowhere"}, "no station or output 'nowhere'"),
         ({"price": "in", "check": "in"}, "it still has 'price'; rehome only removed stations"),
         ({"never": "in"}, "it never had a station 'never'"),

@@ -89,7 +89,7 @@ def test_replacing_a_message_gives_it_the_new_priority(queue: Queue) -> None:
 
 @pytest.mark.parametrize("priority", [1 << 15, -(1 << 15) - 1, 1.0, "1", True, None])
 def test_a_priority_out_of_bounds_is_refused_before_anything_changes(db: Database, queue: Queue, priority: Any) -> None:
-    with pytest.raises(InvalidMessage, match="priority is an integer from -32768 to 32767"):
+    with pytest.raises(InvalidMessage, match="priority must be an integer from -32768 to 32767"):
         queue.push_many([Draft("good"), Draft("bad", priority=priority)])
     assert everything(db) == []
     assert payloads(queue) == []

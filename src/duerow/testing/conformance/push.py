@@ -91,7 +91,7 @@ def test_due_and_delay_together_are_refused_and_nothing_is_pushed(
 
 NO_MOMENTS: list[tuple[Any, str]] = [
     (datetime(2026, 1, 1), "has no time zone"),
-    ("tomorrow", "is an aware datetime, not str"),
+    ("tomorrow", "must be an aware datetime, not str"),
     (datetime.max.replace(tzinfo=timezone(timedelta(hours=-1))), "out of range"),
     (datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), "out of range"),
     (datetime(1969, 12, 31, tzinfo=timezone.utc), "out of range"),  # noqa: UP017 - beside the other zones
@@ -99,7 +99,7 @@ NO_MOMENTS: list[tuple[Any, str]] = [
 NO_DELAYS: list[tuple[Any, str]] = [
     (seconds(-1), "negative"),
     (timedelta.max, "days"),
-    (60, "is a timedelta, not int"),
+    (60, "must be a timedelta, not int"),
 ]
 
 

@@ -135,10 +135,10 @@ def test_a_large_batch_keeps_each_group_in_order(queue: Queue) -> None:
 BAD: dict[str, Draft] = {
     r"payload\['at'\] is of type builtins.tuple": Draft({"at": (1, 2)}),
     "an integer beyond 64 bits": Draft([1 << 63]),
-    r"holds U\+0000": Draft("a\0b"),
-    "holds a lone surrogate": Draft(["\ud800"]),
-    "header 'a' is text, a number or a boolean": Draft(1, headers={"a": None}),  # type: ignore[dict-item]
-    "a priority is an integer": Draft(1, priority=1 << 20),
+    r"contains U\+0000": Draft("a\0b"),
+    "contains a lone surrogate": Draft(["\ud800"]),
+    "header 'a' must be text, a number or a boolean": Draft(1, headers={"a": None}),  # type: ignore[dict-item]
+    "a priority must be an integer": Draft(1, priority=1 << 20),
     "pushed to queue 'mail'": Draft(1, queue="other"),
 }
 """Messages that are refused, by what the error says."""
@@ -172,7 +172,7 @@ def test_a_large_batch_that_is_rejected_writes_nothing(db: Database, queue: Queu
 def test_one_bad_message_among_many_is_refused_with_all_of_them(db: Database, queue: Queue) -> None:
     with pytest.raises(CodecError, match="tuple"):
         queue.push_many([Draft("good"), Draft(("no", "list")), Draft("good")])
-    with pytest.raises(InvalidMessage, match="a key is text"):
+    with pytest.raises(InvalidMessage, match="a key must be text"):
         queue.push_many([Draft("good"), Draft("bad", key=7)])  # type: ignore[arg-type]
     assert everything(db) == []
 

@@ -47,7 +47,7 @@ def test_contains_is_true_of_live_messages_alone(queue: Queue, other: Queue) -> 
 
 
 def test_contains_asks_for_a_key(queue: Queue) -> None:
-    with pytest.raises(InvalidMessage, match="a key is text"):
+    with pytest.raises(InvalidMessage, match="a key must be text"):
         queue.contains(None)  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ def made(db: Database) -> Queue:
 
 
 def leaving(db: Database, clock: MovableClock) -> dict[str, Callable[[Queue], object]]:
-    """Return the ways in which a message leaves its queue or is given up."""
+    """Return the ways in which a message leaves its queue or fails for good."""
 
     def settled(settlement: object) -> Callable[[Queue], object]:
         return lambda queue: queue.settle([(queue.reserve(), settlement)])  # type: ignore[list-item]
@@ -60,7 +60,7 @@ def test_the_key_of_a_message_that_left_is_remembered_for_its_time(db: Database,
         for mode in ON_DUPLICATE[:3]:
             pushed = orders.push("again", key=way, on_duplicate=mode, delay=minutes(5))
             assert (pushed.id, pushed.outcome) == (id, "ignored"), (way, mode)
-        with pytest.raises(DuplicateKey, match=f"{way}.*, or remembers it from an earlier one; .*=.ignore"):
+        with pytest.raises(DuplicateKey, match=f"{way}.*, or remembers the key from an earlier message; .*=.ignore"):
             orders.push("again", key=way, on_duplicate="reject")
     assert db.queue("billing", remember_keys=DAY).push("elsewhere", key="done").outcome == "created"
     assert db.queue("orders").push("not asked", key="done").outcome == "created"

@@ -167,7 +167,7 @@ BAD: dict[str, tuple[Call, type[DuerowError], str]] = {
         ConfigurationError,
         "same in all time zones",
     ),
-    "no interval": (lambda db: db.schedule("s", queue="q", every=60), InvalidMessage, "every is a timedelta"),  # type: ignore[arg-type]
+    "no interval": (lambda db: db.schedule("s", queue="q", every=60), InvalidMessage, "every must be a timedelta"),  # type: ignore[arg-type]
     "a short interval": (lambda db: db.schedule("s", queue="q", every=seconds(0.5)), InvalidMessage, "below 0:00:01"),
     "a naive start": (
         lambda db: db.schedule("s", queue="q", every=hours(1), start=datetime(2027, 1, 1)),

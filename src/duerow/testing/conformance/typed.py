@@ -401,7 +401,7 @@ def test_a_type_that_cannot_be_carried_is_refused_when_it_is_declared(db: Databa
 def test_upgrades_that_cannot_be_are_refused_when_they_are_declared(db: Database) -> None:
     wrong: list[tuple[Any, Any, str]] = [
         (Small, {"Old": 1}, "not a function"),
-        (Small, [("Old", len)], "not a mapping"),
+        (Small, [("Old", len)], "must be a mapping"),
         (Small, {int: len}, "dataclass, a msgspec Struct"),
         (None, {"Old": len}, "pass payload=… too"),
     ]

@@ -1,4 +1,4 @@
-"""Messages that were in hand when a worker died are handled separately, so that harmless ones are not given up."""
+"""Messages that were in hand when a worker died are handled separately, so that harmless ones are not buried."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ LEASES = (300, 600, 1_200)
 
 
 def definition(name: str) -> dict[str, Any]:
-    """Return the arguments of every handle of a queue."""
+    """Return the arguments of every handle to a queue."""
     pauses = duerow.exponential(first=timedelta(milliseconds=20), factor=3, maximum=timedelta(milliseconds=300))
     terms: dict[str, Any] = {"retry": duerow.limited(ATTEMPTS, pauses)}
     if name == ORDERS:

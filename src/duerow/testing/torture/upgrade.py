@@ -35,7 +35,7 @@ EACH: Final = 5
 """The least statements of a migration, so that a doomed migrator dies before its commit."""
 
 SLOWEST: Final = 0.05
-"""The most seconds that a migrator waits before each statement, so that others work in the middle of a migration."""
+"""The longest wait of a migrator before a statement, in seconds, so that others work in the middle of a migration."""
 
 
 class Upgrade:

@@ -26,7 +26,7 @@ MOST_WORK: Final = 0.35
 """The most processor seconds that a ready process uses before it is killed, even on a busy machine."""
 
 LONGEST: Final = 3.0
-"""The most seconds that it lives if it has nothing to compute."""
+"""The maximum number of seconds that it lives if it has nothing to compute."""
 
 AFTER_A_STOP: Final = 0.1
 """The least processor seconds that it uses after a stop: what it does then is the purpose of the stop."""

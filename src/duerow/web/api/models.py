@@ -13,7 +13,7 @@ from duerow.message import QUEUE_NAME, OnDuplicate, check_moment
 QUEUE = rf"^{QUEUE_NAME}$"
 
 Scalar = str | int | float | bool
-Headers = Annotated[dict[str, Scalar], Field(description="Names and scalars that travel with the message.")]
+Headers = Annotated[dict[str, Scalar], Field(description="Named scalars that travel with the message.")]
 HeaderChanges = Annotated[
     dict[str, Scalar | None], Field(description="Merged into the existing headers; null removes one.")
 ]
@@ -207,7 +207,7 @@ class RollbackIn(Model):
 
 
 class BuryIn(Model):
-    """The message is given up, and kept for people."""
+    """The message fails for good and is kept for people to inspect."""
 
     receipt: Receipt
     outcome: Literal["bury"]
@@ -338,7 +338,9 @@ class RedriveIn(Model):
 
     limit: Annotated[int | None, Field(ge=1, lt=1 << 53)] = None
     where: Where | None = None
-    rate: Annotated[float | None, Field(gt=0, le=1_000_000, description="The most messages per second.")] = None
+    rate: Annotated[
+        float | None, Field(gt=0, le=1_000_000, description="The maximum number of messages per second.")
+    ] = None
     on_duplicate: OnDuplicate = "reject"
     dry_run: bool = False
 
@@ -475,7 +477,7 @@ def moment(text: str | None, name: str) -> datetime | None:
         return check_moment(name, datetime.fromisoformat(text))
     except ValueError as error:
         raise InvalidMessage(
-            f"{name} is a time in ISO 8601, such as 2026-03-01T12:00:00Z, not {shown(text)}"
+            f"{name} must be a time in ISO 8601, such as 2026-03-01T12:00:00Z, not {shown(text)}"
         ) from error
 
 

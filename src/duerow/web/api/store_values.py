@@ -35,7 +35,7 @@ def check(call: Any) -> None:
     limit = getattr(getattr(call, "query", call), "limit", None)
     bounded = isinstance(call, calls.ReserveCall | calls.PurgeCall | calls.PruneCall)
     if limit is not None and (limit < 0 or (bounded and limit > MOST_AT_ONCE)):
-        raise InvalidMessage(f"limit is {limit}; over HTTP, 0 to {MOST_AT_ONCE:,} are allowed at once")
+        raise InvalidMessage(f"over HTTP, limit must be from 0 to {MOST_AT_ONCE:,}, not {limit}")
     if isinstance(call, calls.ReserveCall):
         check_consumer(call.consumer)
         _check_short(call.consumer)
@@ -68,7 +68,7 @@ def _check(value: Any, name: str) -> None:
 
 def _check_text(text: str, name: str) -> None:
     if codec.storable(text) != text:
-        raise InvalidMessage(f"{name or 'text'} holds U+0000 or a lone surrogate")
+        raise InvalidMessage(f"{name or 'text'} contains U+0000 or a lone surrogate")
     if name in _JSON:
         value = codec.decode_json(text, name)
         _check_json(value, name)
@@ -93,10 +93,10 @@ def _check_json(value: Any, name: str) -> None:
     """Raise InvalidMessage if a value within JSON cannot be stored by every database."""
     if isinstance(value, str):
         if "\0" in value:
-            raise InvalidMessage(f"{name} holds U+0000, which not every database can store")
+            raise InvalidMessage(f"{name} contains U+0000, which not every database can store")
     elif isinstance(value, int):
         if value not in _INTEGERS:
-            raise InvalidMessage(f"{name} holds an integer beyond 64 bits")
+            raise InvalidMessage(f"{name} contains an integer beyond 64 bits")
     elif isinstance(value, dict):
         for key, member in value.items():
             _check_json(key, name)

@@ -21,7 +21,7 @@ CHUNK: Final = 500
 """How many messages one step of a job changes."""
 
 TRIED: Final = 1_000
-"""The most messages that a dry run tries one by one; more are only counted."""
+"""The maximum number of messages that a dry run tries one by one; more are only counted."""
 
 REDRIVEN: Final = 100
 """How many dead letters one step of a job brings back."""

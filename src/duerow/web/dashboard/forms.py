@@ -39,7 +39,7 @@ def moment(text: str, name: str) -> datetime:
     """Return a time such as 2026-03-01T12:00Z, by default in UTC; raise InvalidMessage if it is invalid."""
     at = _moment(text)
     if at is None:
-        raise InvalidMessage(f"{name} is a time such as 2026-03-01T12:00Z, not {shown(text)}")
+        raise InvalidMessage(f"{name} must be a time such as 2026-03-01T12:00Z, not {shown(text)}")
     return at
 
 
@@ -66,7 +66,7 @@ def span(text: str, name: str) -> timedelta:
     """Return a span such as `30s`, `10m`, `2h` or `1d`; raise InvalidMessage if it is invalid."""
     found = _span(text.strip())
     if found is None:
-        raise InvalidMessage(f"{name} is a span such as 30s, 10m, 2h or 1d, not {shown(text)}")
+        raise InvalidMessage(f"{name} must be a span such as 30s, 10m, 2h or 1d, not {shown(text)}")
     return found
 
 
@@ -101,7 +101,7 @@ def integer(text: str, name: str) -> int:
     """Return an integer from a form; raise InvalidMessage if it is invalid."""
     plain = text.strip()
     if not plain.lstrip("+-").isdecimal() or len(plain) > 19:
-        raise InvalidMessage(f"{name} is an integer, not {shown(text)}")
+        raise InvalidMessage(f"{name} must be an integer, not {shown(text)}")
     return int(plain)
 
 
@@ -120,5 +120,5 @@ def rate_of(values: Mapping[str, str]) -> float | None:
     except ValueError:
         rate = 0.0
     if not 0 < rate < 1e9:
-        raise ConfigurationError(f"a rate is a number of messages per second above 0, not {shown(text)}")
+        raise ConfigurationError(f"a rate must be a number of messages per second above 0, not {shown(text)}")
     return rate

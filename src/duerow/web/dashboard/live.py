@@ -64,7 +64,7 @@ NAMES_REST: Final = 9.0
 """Reading names rests for nine times as long as it took: some databases need a statement for each name."""
 
 LONGEST_REST: Final = 10.0
-"""The most seconds of reading that count when the rest after it is computed."""
+"""The maximum number of seconds of reading that count when the rest after it is computed."""
 
 FORGET: Final = 60.0
 """Seconds after which an unused value is dropped."""

@@ -26,7 +26,7 @@ STALE: Final = 30.0
 """Seconds for which the charts of a day are reused, and for how many more while new ones are being read."""
 
 OFFERED: Final = 200
-"""The most queues that are offered as targets; if there are more, their names have to be typed."""
+"""The maximum number of queues that are offered as targets; if there are more, their names have to be typed."""
 
 SLASH: Final = "~"
 """The replacement for a slash in a queue's name in addresses: no name contains this character."""

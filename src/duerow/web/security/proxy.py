@@ -86,4 +86,4 @@ def _network(address: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(address)
     except ValueError as error:
-        raise ConfigurationError(f"a trusted proxy is an address or a network, not {shown(address)}") from error
+        raise ConfigurationError(f"a trusted proxy must be an address or a network, not {shown(address)}") from error

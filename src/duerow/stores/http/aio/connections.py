@@ -39,7 +39,7 @@ class HttpConnections:
         yield self._execute
 
     async def _execute(self, step: Request | Transaction) -> bytes:
-        """Send a request until it is answered or given up; return the result."""
+        """Send a request until it is answered or abandoned; return the result."""
         if isinstance(step, Transaction):
             refuse_transaction()
         exchange = Exchange(self._site, step)

@@ -36,7 +36,7 @@ class MemoryBulk:
 
     Args:
         messages: ends the turns of a batch.
-        receives: whether messages of another database can arrive.
+        receives: whether messages from another database can arrive.
     """
 
     def __init__(self, messages: MemoryMessages, receives: bool) -> None:
@@ -103,7 +103,7 @@ class MemoryBulk:
     def receive(
         self, arrivals: Sequence[Arrival], history: timedelta = timedelta(0), final: bool = False
     ) -> Plan[list[Reception]]:
-        """Import messages and finished turns of another database; see `BulkStore.receive`."""
+        """Import messages and finished turns from another database; see `BulkStore.receive`."""
         if not self._receives:
             raise NotSupported(
                 "messages from another database arrive in one transaction, and this in-memory store was opened with "

@@ -1,4 +1,4 @@
-"""Engines of duerow's own: how each database is connected to when only a URL is given."""
+"""duerow's own engines: how it connects to each database when it is given only a URL."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 RESTED: Final = 5.0
-"""Seconds at rest after which a connection is tried before it is lent: the server may have gone meanwhile."""
+"""Seconds without use after which a connection is tested before it is lent: the server may have closed it."""
 
 Settings = Mapping[str, Any]
-"""What a URL or a call says for duerow rather than for the driver."""
+"""The settings in a URL or a call that are for duerow rather than for the driver."""
 
 
 def any_url(url: URL) -> None:
-    """Find nothing wrong with a URL."""
+    """Accept any URL."""
 
 
 def in_autocommit(url: URL) -> dict[str, Any]:
-    """Have each statement be a transaction of its own, unless one is begun."""
+    """Make each statement its own transaction, unless one is begun."""
     return {"isolation_level": "AUTOCOMMIT"}
 
 
 @dataclass(frozen=True)
 class Drivers:
-    """How a family of databases is driven where only a URL is given.
+    """The drivers of a database family, and how engines for it are created from a URL.
 
     Attributes:
-        blocking: SQLAlchemy's name of the blocking driver.
-        awaited: that of the awaited one.
-        extra: what installs the drivers, as in `pip install 'duerow[extra]'`: of the blocking and of the awaited one.
-        prepare: prepares the connections of an engine as the settings say; raises ConfigurationError for wrong ones.
-        settings: the names of those settings.
-        query: what the URL says behind its question mark unless it says something else.
-        needs: what must be installed besides the driver's module; empty: nothing.
-        check: raises ConfigurationError for a URL that leads to nothing of use.
-        require: raises SchemaOutdated if there is no such database yet, and to connect would make an empty one.
-        arguments: returns what else the engine is made with.
-        rests: whether connections at rest may be closed by a server meanwhile.
+        blocking: SQLAlchemy's name for the blocking driver.
+        awaited: SQLAlchemy's name for the async driver.
+        extra: the extras that install the blocking and the async driver, as in `pip install 'duerow[extra]'`.
+        prepare: prepares an engine's connections according to the settings; raises ConfigurationError if one is wrong.
+        settings: the names of the settings that `prepare` accepts.
+        query: query parameters that are added to a URL unless it sets them itself.
+        needs: what must be installed in addition to the driver's module; empty: nothing.
+        check: raises ConfigurationError for a URL that cannot be used.
+        require: raises SchemaOutdated if the database does not exist yet and connecting would create an empty one.
+        arguments: returns further arguments for creating the engine.
+        rests: whether a server may close connections that are not in use.
     """
 
     blocking: str
@@ -82,15 +82,15 @@ def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:
 
 
 def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngine:
-    """Return an awaited engine for a URL; raises as `own_engine`."""
-    from sqlalchemy.ext.asyncio import create_async_engine  # the blocking face needs it not, and it brings the ORM
+    """Return an async engine for a URL; raise the same errors as `own_engine`."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # the blocking API does not need it, and it imports the ORM
 
     parsed, settings = _parsed(url, options, driving)
     try:
         engine = create_async_engine(
             _driven(parsed, driving.awaited, driving),
             poolclass=AsyncAdaptedQueuePool,
-            pool_reset_on_return=None,  # whoever had it ended its transaction; to do so again takes a wait
+            pool_reset_on_return=None,  # the borrower has ended its transaction; a rollback would cost a round trip
             **_arguments(parsed, driving),
         )
     except ImportError as error:
@@ -102,19 +102,19 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
 
 
 def _driven(url: URL, driver: str, driving: Drivers) -> URL:
-    """Return the URL with its driver, and what that has to be told."""
+    """Return the URL with its driver and the query parameters that the driver needs."""
     return url.set(drivername=driver, query={**driving.query, **url.query})
 
 
 def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[str, Any]]:
-    """Return the URL for the driver, and what is said in it or beside it for duerow."""
+    """Return the URL for the driver, and the settings for duerow, from the URL and the options."""
     try:
         parsed = make_url(url)
         family = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         raise ConfigurationError(f"cannot read the URL: {error}") from error
     if parsed.port is not None and not 1 <= parsed.port <= 65_535:
-        raise ConfigurationError(f"the URL names the port {parsed.port}; ports are 1 to 65535")
+        raise ConfigurationError(f"the port in the URL must be from 1 to 65535, not {parsed.port}")
     known = driving.settings
     settings = {name: parsed.query[name] for name in known if name in parsed.query} | dict(options)
     if unknown := set(options) - known:
@@ -145,11 +145,11 @@ def _prepared(engine: Engine, settings: Settings, driving: Drivers) -> Engine:
 
 
 def _try_out_rested(engine: Engine) -> None:
-    """Try out what has been at rest for a while, before it is lent: the server may have closed it."""
+    """Test a connection that has not been used for a while before it is lent: the server may have closed it."""
 
     @event.listens_for(engine, "checkin")
     def note(_: Any, record: Any) -> None:
-        # One that was kept at hand has been at rest for longer than it is in the pool.
+        # A connection that was kept at hand has been unused for longer than it has been in the pool.
         record.info["at_rest_since"] = record.info.pop("used", None) or time.monotonic()
 
     @event.listens_for(engine, "checkout")

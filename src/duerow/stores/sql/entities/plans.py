@@ -173,9 +173,9 @@ class EntityMessages:
         if isinstance(end, RolledBack | Buried | Released | Committed) and not following(end):
             return None
         return NotSupported(
-            f"row {turn.receipt.id} of {self._queue}: a row of a table can be done, tried again or given up, but "
-            "it cannot be moved to a queue, and settling it cannot push messages; push them in the handler's own "
-            "session, within=session"
+            f"row {turn.receipt.id} of {self._queue}: a row of a table can be done, retried or buried, but it cannot "
+            "be moved to a queue, and settling it cannot push messages; push them in the handler's own session, "
+            "within=session"
         )
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:

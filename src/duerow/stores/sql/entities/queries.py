@@ -56,7 +56,7 @@ class Standing(msgspec.Struct, frozen=True):
         ready: rows that are due, including those whose lease has ended.
         delayed: rows that are not due yet.
         leased: rows that a consumer holds, among the first `CAP` rows that are not due.
-        dead: rows that were given up.
+        dead: rows that failed for good.
         oldest_due_at: the due time of the row that has been ready longest; None: none is ready.
         next_due_at: when the next row becomes due; None: none will.
         capped: the numbers whose count stopped early.
@@ -206,7 +206,7 @@ class EntityQueries(Generic[E]):
 
     def _of_status(self, status: str | None) -> tuple[ColumnElement[bool], ...]:
         if status not in (None, *STATUSES):
-            raise ConfigurationError(f"a status is one of {STATUSES}, not {briefly(status)}")
+            raise ConfigurationError(f"a status must be one of {STATUSES}, not {briefly(status)}")
         return () if status is None else (self._of["status"] == literal_column(f"'{status}'"),)
 
     @property

@@ -37,7 +37,7 @@ class Claim:
 
     Args:
         queue: the queue.
-        limit: the most rows.
+        limit: the maximum number of rows.
         at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes.
         picked: the statement that takes picked rows.
         read: turns the rows of either statement into records, given their line.

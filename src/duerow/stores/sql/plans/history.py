@@ -66,7 +66,7 @@ class HistoryPlans(Plans):
     # What is written with the end of a turn.
 
     def keep(self, turns: Sequence[Turn], keep: Retention) -> Plan[None]:
-        """Write turns that are about to end, and remember the keys of messages that leave or are given up."""
+        """Write turns that are about to end, and remember the keys of messages that leave the queue or are buried."""
         context = self.context
         statements = context.statements
         turns = [turn for turn in turns if not isinstance(turn.end, Released)]

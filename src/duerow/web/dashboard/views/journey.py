@@ -21,16 +21,16 @@ PATIENCE: Final = 3.0
 """Seconds allowed for the search for messages made from this one, which no index supports."""
 
 RELATIVES: Final = 12
-"""The most messages shown that this one was made from."""
+"""The maximum number of messages shown that this one was made from."""
 
 MOST: Final = 200
-"""The most messages made from it that are searched for."""
+"""The maximum number of messages made from it that are searched for."""
 
 DEEPEST: Final = 20
 """The most generations of these messages."""
 
 DRAWN: Final = 60
-"""The most messages drawn as a graph; more are listed."""
+"""The maximum number of messages drawn as a graph; more are listed."""
 
 LIVE_STATES: Final = ("new", "error", "dead")
 """The states of messages that are still in a queue."""

@@ -36,7 +36,7 @@ def _threshold(said: object) -> int | None:
     if str(said).lower() in ("none", "off", ""):
         return None
     if not str(said).isascii() or not str(said).isdigit():
-        raise ConfigurationError(f"prepare_threshold is a number of executions, or none: not {shown(said)}")
+        raise ConfigurationError(f"prepare_threshold must be a number of executions or none, not {shown(said)}")
     return int(str(said))
 
 

@@ -29,7 +29,7 @@ def _check(url: URL) -> None:
             "an in-memory SQLite database belongs to a single connection; use a file, or memory://"
         )
     if "\0" in str(url.database):
-        raise ConfigurationError(f"the path of an SQLite database cannot hold U+0000: {shown(url.database)}")
+        raise ConfigurationError(f"the path of an SQLite database cannot contain U+0000: {shown(url.database)}")
     if "uri" in url.query:
         return
     # What nobody would look at is refused: SQLAlchemy drops what it does not know.
@@ -56,11 +56,11 @@ def _arguments(url: URL) -> dict[str, Any]:
 def _prepare(engine: Engine, settings: Settings) -> None:
     synchronous = str(settings.get("synchronous", "FULL")).upper()
     if synchronous not in ("NORMAL", "FULL", "EXTRA"):
-        raise ConfigurationError(f"synchronous is {shown(synchronous)}; use FULL (default), NORMAL or EXTRA")
+        raise ConfigurationError(f"synchronous must be FULL (default), NORMAL or EXTRA, not {shown(synchronous)}")
     try:
         busy_timeout = int(settings.get("busy_timeout", BUSY_TIMEOUT))
     except ValueError as error:
-        raise ConfigurationError("busy_timeout is a number of milliseconds") from error
+        raise ConfigurationError("busy_timeout must be a number of milliseconds") from error
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
