@@ -7,7 +7,7 @@ mark of each:
     squared   frame station, row by row: it gets its name
     named     frame station, whole, with a shuffle: those with the same rest go on together
 
-    python -m tests.crash.on_spark URL '{"prefix": "…"}'
+    python -m tests.crash.on_spark URL '{"prefix": "…"}' SECONDS_PER_NUMBER
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def check(database: duerow.Database, total: int) -> str:
     return f"{total:,} numbers, {len(times):,} distinct, {leased} leased, 0 without a mark"
 
 
-def main(url: str, settings: dict[str, Any]) -> None:
+def main(url: str, settings: dict[str, Any], pause: float) -> None:
     """Run the pipeline until nothing is left."""
     tries = f"local[2,{TRIES}]"  # more than a task is killed: it is to be seen what becomes of messages, not of a run
     session = spark.session(app="duerow to be killed", cores=2, spark__master=tries)
-    spark.run(pipeline(pause=0.001), url, session, until="empty", **settings)
+    spark.run(pipeline(pause=pause), url, session, until="empty", **settings)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], json.loads(sys.argv[2]))
+    main(sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3]))

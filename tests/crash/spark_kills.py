@@ -38,13 +38,14 @@ class Program:
         place: the database.
         folder: where it logs.
         chance: what is random.
+        pause: seconds that the first station takes for a number.
 
     Attributes:
         ended: how often it has ended by itself, by its exit code.
     """
 
-    def __init__(self, place: Place, folder: Path, chance: random.Random) -> None:
-        self._place, self._chance = place, chance
+    def __init__(self, place: Place, folder: Path, chance: random.Random, pause: float = 0.001) -> None:
+        self._place, self._chance, self._pause = place, chance, pause
         self.log = folder / "program.log"
         self.ended: Counter[int] = Counter()
         self._seen: dict[int, psutil.Process] = {}
@@ -57,6 +58,7 @@ class Program:
                 return
             self.ended[code] += 1
         arguments = [sys.executable, "-m", "tests.crash.on_spark", self._place.url, json.dumps(self._place.settings)]
+        arguments.append(str(self._pause))
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 arguments,
@@ -66,6 +68,12 @@ class Program:
                 env={**os.environ, "PGAPPNAME": APPLICATION},
                 cwd=Path(__file__).parents[2],
             )
+
+    def check_running(self) -> None:
+        """Fail, with the end of its log, if it has ended by itself."""
+        assert self._process is not None
+        code = self._process.poll()
+        assert code is None, f"the program ended with {code}: {self.log.read_text()[-3_000:]}"
 
     def end(self) -> int:
         """Wait until it has nothing left to do; return its exit code."""
