@@ -282,12 +282,12 @@ def test_the_url_may_stand_in_the_environment_or_in_a_file_and_shows_in_no_plan(
     [
         ({"que": "orders"}, ConfigurationError, "no option que here; the options are .*queue"),
         ({"path": "orders"}, ConfigurationError, "take no path; got 'orders'"),
-        ({"table": "done"}, ConfigurationError, "option table is one of live, dead, history, not 'done'"),
+        ({"table": "done"}, ConfigurationError, "option table must be one of live, dead, history, not 'done'"),
         ({"queue": "no spaces!"}, InvalidMessage, "a queue cannot be called 'no spaces!'"),
         ({"where": "payload.n ="}, InvalidCondition, "payload.n ="),
         ({"where": "outcome = 'done'"}, InvalidCondition, "a message has no field 'outcome'"),
         ({"table": "history", "where": "status = 'new'"}, InvalidCondition, "has no field 'status'"),
-        ({"due_before": "2026-03-01"}, ConfigurationError, "due_before is a time such as"),
+        ({"due_before": "2026-03-01"}, ConfigurationError, "due_before must be a time such as"),
         ({"partitions": "0"}, ConfigurationError, "partitions must be a number above zero"),
         ({"limit": "9" * 5_000}, ConfigurationError, "limit must be a number above zero, of at most 18 digits"),
         ({"queue": " , "}, ConfigurationError, "option queue names no queue"),
@@ -309,7 +309,7 @@ def test_a_way_to_the_queues_must_be_given_and_be_there(tmp_path: Path, monkeypa
     monkeypatch.setenv("EMPTY", " ")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for given, said in (
-        ({}, "not by none"),
+        ({}, "not with none"),
         ({"urlenv": "NOT_THERE"}, "no environment variable NOT_THERE"),
         ({"urlfile": str(tmp_path / "none")}, "cannot be read: No such file"),
         ({"url": "x", "keysenv": "NOT_THERE"}, "option keysenv: .* no environment variable NOT_THERE"),

@@ -262,7 +262,7 @@ def test_the_queues_own_terms_hold(place: Place, db: duerow.Database, at: At, mo
         ("payload string, priority double", {}, "column priority must be a whole number, not"),
         ("payload string, headers map<string,date>", {}, "column headers must be a map from text to"),
         ("payload string", {"queue": None}, "name the queue to push to"),
-        ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate is one of ignore, replace"),
+        ("payload string", {"on_duplicate": "overwrite"}, "option on_duplicate must be one of ignore, replace"),
         ("payload string", {"partitions": "4"}, "no option partitions here"),
     ],
 )

@@ -359,9 +359,9 @@ def test_what_cannot_be_sent_on_is_said_before_anything_is(columns: str, given: 
     ("given", "said"),
     [
         ({"queue": None}, "name it with the option queue"),
-        ({"lease": "ten minutes"}, "option lease is a time span such as 30s"),
-        ({"lease": "0s"}, "option lease is a time span from 1ms to 365000d, not '0s'"),
-        ({"lease": "99999999999999d"}, "option lease is a time span from 1ms"),
+        ({"lease": "ten minutes"}, "option lease must be a time span such as 30s"),
+        ({"lease": "0s"}, "option lease must be a time span from 1ms to 365000d, not '0s'"),
+        ({"lease": "99999999999999d"}, "option lease must be a time span from 1ms"),
         ({"where": "payload.n = 1"}, "no option where here"),
     ],
 )

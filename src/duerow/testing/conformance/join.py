@@ -310,7 +310,7 @@ def test_what_tells_no_set_is_a_failed_attempt_and_values_of_different_types_are
     assert db.queue("pair/sets").count() == len(orders)
     dead = db.queue("pair").find()
     assert [one.status for one in dead] == ["dead"] * 4
-    assert all("payload.order is" in one.last_error.message for one in dead if one.last_error)
+    assert all("payload.order must be text" in one.last_error.message for one in dead if one.last_error)
     orders = ["1", 1.0, True, "true", 1.5, "A"]  # 1.0 is the number 1, whichever program wrote it
     push(db, *((order, number) for number, order in enumerate(orders)))
     carry(db, joining())
