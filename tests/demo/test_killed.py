@@ -52,7 +52,7 @@ def test_told_to_end_the_demo_says_so_by_130_and_goes_on_later(number: signal.Si
     assert "Traceback" not in (tmp_path / "log").read_text()
     done = run_demo(f"sqlite:///{file}", report, *arguments)
     assert found(totals_of(done)) == expected(200)
-    assert "Going on" in done.stderr
+    assert "Continuing" in done.stderr
 
 
 @pytest.mark.soak
