@@ -1,4 +1,4 @@
-"""Rows of the history as values, for stores that compute them in Python."""
+"""Rows of the history, for stores that compute them in Python."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def ended(record: Record, place: datetime | None, now: datetime, end: End, met: 
     Args:
         record: the message during its turn.
         place: the due time that determined its place in line.
-        now: the time at which it ends.
+        now: the time at which the turn ends.
         end: how the turn ends.
-        met: whether a move ends the message instead, because its key is taken in the target.
+        met: whether the message ends instead of moving, because its key is taken in the target queue.
     """
     payload, kind, headers = record.payload, record.kind, record.headers
     if isinstance(end, Committed):
@@ -34,7 +34,7 @@ def ended(record: Record, place: datetime | None, now: datetime, end: End, met: 
 
 
 def lapsed(record: Record, place: datetime | None, error: str, buried: bool, to: str | None) -> HistoryRow:
-    """Return the turn of an expired lease; its outcome is "dead" if the message is buried for that."""
+    """Return the turn of an expired lease; its outcome is "dead" if the message is buried because of it."""
     finished_at = record.leased_until or record.created_at
     return turn_of(record, place, finished_at, "dead" if buried else "failed", to if buried else None, error)
 

@@ -12,14 +12,14 @@ from duerow.store.join_sets import Grown, first_entry, grown, in_order, joined, 
 from duerow.stores.records import whole_set
 
 SetPlace = tuple[str, str]
-"""The queue of a set, and its correlation."""
+"""The queue and the correlation of a set."""
 
 SetState = tuple[int | None, datetime | None]
-"""The id of the message of an incomplete set, and until when a complete set is remembered; None: there is none."""
+"""The id of an incomplete set's message, and the time until which a complete set is remembered; each may be None."""
 
 
 class JoinSets(Protocol):
-    """The sets of a store, as the functions of this module read and change them."""
+    """The sets of a store, which the functions of this module read and change."""
 
     @property
     def now(self) -> datetime:
@@ -32,7 +32,7 @@ class JoinSets(Protocol):
         """Return the message with this id; None if there is none."""
 
     def parts_of(self, set_id: int) -> Mapping[int, str]:
-        """Return the parts of the set with this message."""
+        """Return the parts of the set that has this message."""
 
     def begin(self, entry: Entry) -> Record:
         """Push the message of a new set, and return it."""
@@ -74,7 +74,7 @@ def join(sets: JoinSets, record: Record, turn: Joined) -> End | DuerowError:
 
 
 def complete(sets: JoinSets, record: Record, correlation: str, remember: timedelta | None) -> None:
-    """Turn the message of a set into the one with all parts that have arrived."""
+    """Turn the message of a set into a message with all parts that have arrived."""
     place = (record.queue, correlation)
     sets.put(whole_set(record, correlation, in_order(sets.parts_of(record.id)), sets.now))
     sets.empty(record.id)

@@ -1,4 +1,4 @@
-"""`like` patterns as regular expressions, for stores that have no LIKE of their own."""
+"""`like` patterns as regular expressions, for stores without a LIKE operator."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 def expression(pattern: str) -> str:
-    """Return a regular expression for what a `like` pattern matches as a whole, where `.` matches line breaks too.
+    """Return a regular expression that fully matches what a `like` pattern matches; `.` must match line breaks.
 
-    It never tries a part of the text twice: each part between two `%` is looked for once, at its first place, since no
-    later place could do better.
+    The expression never tries the same text twice: it takes the first place where each part between two `%` matches,
+    because a later place could not do better.
     """
     parts: list[list[str]] = [[]]
     characters = iter(pattern)

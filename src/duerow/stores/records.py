@@ -1,4 +1,4 @@
-"""Changes of messages as values, for stores that compute them in Python."""
+"""Changed messages as new values, for stores that compute changes in Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duerow.store.join_sets import whole_text
 
 
 def due_time(now: datetime, due: datetime | None, delay: timedelta | None) -> datetime:
-    """Return the due time from `due` or `delay`; default: now."""
+    """Return the due time given by `due` or `delay`; default: now."""
     return due if due is not None else now + (delay or timedelta(0))
 
 
@@ -37,7 +37,7 @@ def dead(record: Record) -> Record:
 
 
 def as_new(record: Record, due: datetime) -> Record:
-    """Return the message as a new one, first due at this time."""
+    """Return the message as if it were new, first due at this time."""
     return replace(
         settled(record),
         status="new",
@@ -50,7 +50,7 @@ def as_new(record: Record, due: datetime) -> Record:
 
 
 def whole_set(record: Record, correlation: str, parts: Sequence[str], now: datetime) -> Record:
-    """Return the message of a set as the one that the complete set becomes, due now."""
+    """Return the message that a complete set becomes, due now."""
     return replace(as_new(record, now), payload=whole_text(correlation, parts), kind=codec.JSON)
 
 
@@ -76,7 +76,7 @@ def turn_of(
     moved_to: str | None,
     error: str | None,
 ) -> HistoryRow:
-    """Return a row of the history, given the due time that determined the place in line, and the end."""
+    """Return a row of the history, given the end of the turn and the due time that determined its place in line."""
     return HistoryRow(
         id=record.id,
         token=record.token,
@@ -101,7 +101,7 @@ def turn_of(
 
 
 def created(id_: int, entry: Entry, now: datetime) -> Record:
-    """Return a message that is pushed now."""
+    """Return a new message that is pushed now."""
     due = due_time(now, entry.due, entry.delay)
     return Record(
         id=id_,
@@ -164,11 +164,11 @@ def lent(record: Record, now: datetime, lease: timedelta, consumer: str) -> Reco
 
 
 def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) -> Record | None:
-    """Return the live message that holds a key after a push with that key; None: unchanged.
+    """Return the live message that holds a key, changed by a push with that key; None if it stays unchanged.
 
-    "replace" makes it a new message under the old id, unless the push changes nothing: payload and kind are equal, it
-    neither failed nor was stopped, and the push gives no time or the same first due time. "earliest" moves the due time
-    forward if the message has no lease and is not stopped.
+    "replace" makes it a new message with the old id, unless the push changes nothing: payload and kind are equal, the
+    message neither failed nor was stopped, and the push gives no time or the same first due time. "earliest" moves the
+    due time to an earlier one if the message has no lease and is not stopped.
     """
     if on_duplicate == "replace" and not _says_nothing_new(now, held, entry):
         return replace(
@@ -187,7 +187,7 @@ def met(now: datetime, held: Record, entry: Entry, on_duplicate: OnDuplicate) ->
 
 
 def altered(now: datetime, record: Record, change: Change) -> Record:
-    """Return the changed message: without a lease, and with a new token, so that no receipt stays valid."""
+    """Return the changed message, without a lease, and with a new token that invalidates all receipts."""
     after = settled(record)
     if lease_runs(record, now):
         after = replace(after, due_at=now)

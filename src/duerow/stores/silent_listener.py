@@ -1,4 +1,4 @@
-"""Listeners that hear of no push, for databases that wake nobody: consumers look again by themselves."""
+"""Listeners that hear no pushes, for databases that send no notifications: consumers poll instead."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from contextlib import suppress
 
 
 class SilentListener:
-    """Ends a wait only when its time is up, or when it is woken; as `duerow.store.Listener`."""
+    """A `duerow.store.Listener` whose waits end only when their time is up or when `wake` is called."""
 
     def __init__(self) -> None:
         self._woken = threading.Event()
 
     def wait(self, timeout: float) -> bool:
-        """Wait for this many seconds, or until `wake` is called; return whether it was."""
+        """Wait for this many seconds, or until `wake` is called; return whether it was called."""
         woken = self._woken.wait(timeout)
         self._woken.clear()
         return woken
 
     def wake(self) -> None:
-        """End a running wait, or the next one; from any thread."""
+        """End a running wait, or the next one; can be called from any thread."""
         self._woken.set()
 
     def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing: there is nothing to close."""
 
 
 class AsyncSilentListener:
-    """The same, awaited; as `duerow.store.AsyncListener`."""
+    """The same as a `duerow.store.AsyncListener`."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
-        """Wait for this many seconds, or until `wake` is called; return whether it was."""
+        """Wait for this many seconds, or until `wake` is called; return whether it was called."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), timeout)
         woken = self._woken.is_set()
@@ -42,8 +42,8 @@ class AsyncSilentListener:
         return woken
 
     def wake(self) -> None:
-        """End a running wait, or the next one; from the same loop."""
+        """End a running wait, or the next one; must be called from the same loop."""
         self._woken.set()
 
     async def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing: there is nothing to close."""

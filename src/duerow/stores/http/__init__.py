@@ -1,7 +1,7 @@
-"""Queues of a database behind duerow's HTTP API, opened by http:// and https:// URLs.
+"""Queues in a database behind duerow's HTTP API, opened by http:// and https:// URLs.
 
-`https://TOKEN@queues.example.org/prefix` is the API of an application mounted under `/prefix`. The token belongs to one
-of its accounts. The options are `timeout` and `retries`, and in Python also `token` and `client`.
+`https://TOKEN@queues.example.org/prefix` is the API of an application that is mounted under `/prefix`. The token
+belongs to one of its accounts. The options are `timeout` and `retries`, and in Python also `token` and `client`.
 """
 
 from __future__ import annotations

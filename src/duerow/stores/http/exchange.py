@@ -1,4 +1,4 @@
-"""Decides when a request is sent again and what its response means. It sends nothing itself."""
+"""Decides when a request is sent again and what its response means; sends nothing itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duerow.stores.http.site import Site
 
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 5.0
-"""Seconds before a request is sent again."""
+"""Seconds to wait before a request is sent again."""
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
 
 class Exchange:
-    """A request until it is answered or abandoned.
+    """The state of a request until it is answered or abandoned.
 
     Args:
         site: the address to which it is sent.
@@ -60,7 +60,7 @@ class Exchange:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers. A repeated request's headers say that the server may already have carried it out."""
+        """The headers; those of a repeated request say that the server may already have carried it out."""
         said = {"Content-Type": JSON}
         if self._key is not None:
             said["Idempotency-Key"] = self._key
@@ -78,7 +78,7 @@ class Exchange:
         return self._again(f"{self._site.name} did not answer {self._operation.name}: {reason}", None, error)
 
     def answered(self, response: httpx.Response) -> float | None:
-        """Return None if a response is the answer, else the seconds before the request is sent again; raise errors."""
+        """Return None if a response is the answer, or the seconds before the request is sent again; raise errors."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code == 200 and kind == JSON:
             return None
@@ -99,7 +99,7 @@ class Exchange:
         return self._again(str(error), response, None)
 
     def _without_error(self, response: httpx.Response, said: str) -> float:
-        """Judge a response without a store's error, from the guard, a proxy, or some other server."""
+        """Interpret a response without a store's error, from the guard, a proxy, or some other server."""
         status, name = response.status_code, self._site.name
         if status in GATEWAY:
             self._perhaps_done = self._key is not None

@@ -1,4 +1,4 @@
-"""The errors for what cannot be done over HTTP."""
+"""Errors for operations that are impossible over HTTP."""
 
 from __future__ import annotations
 

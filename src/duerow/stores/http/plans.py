@@ -49,7 +49,7 @@ from duerow.store.wire.calls import PROTOCOL, About
 from duerow.stores.http.requests import Requests
 
 PIECE: Final = 1_000
-"""The maximum number of messages that one request reserves: each may have 1 MiB."""
+"""The maximum number of messages that one request reserves, because each may have 1 MiB."""
 
 POPPING: Final = timedelta(minutes=1)
 """How long a popped message is leased until it is committed."""
@@ -94,7 +94,7 @@ class HttpMessages(_Part):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages, up to a thousand with each request."""
+        """Reserve due messages, up to a thousand per request."""
         known = None if kinds is None else [*kinds]
         records: list[Record] = []
         buried: list[GivenUp] = []
@@ -138,7 +138,7 @@ class HttpMessages(_Part):
         return [one for one in lent.records if Receipt(one.id, one.token) not in lost]
 
     def find(self, query: Query) -> Plan[list[Record]]:
-        """Read messages, a thousand with each request if their order allows the next request to continue."""
+        """Read messages, a thousand per request if their order allows the next request to continue."""
         found: list[Record] = []
         while True:
             page = _page(query, found)
@@ -185,7 +185,7 @@ class HttpOperations(_Part):
         return self._ask("operations.queue_stats", calls.StatsCall(queue, cap))
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what may keep it from a consumer."""
+        """Read a message and what may prevent its delivery."""
         found: Inspection | None = yield from self._ask("operations.inspect", calls.InspectCall(queue, id, key))
         self._requests.seen([] if found is None else [found.record])
         return found
@@ -202,7 +202,7 @@ class HttpOperations(_Part):
     def remove(
         self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
-        """Take messages out of the queue."""
+        """Remove messages from the queue."""
         call = calls.RemoveCall(queue, [*ids], [*keys], even_if_leased, keep)
         return self._ask("operations.remove", call)
 
@@ -313,14 +313,14 @@ class HttpSchema(_Part):
         raise NotSupported("over HTTP there are no tables to create: run this with the URL of the database itself")
 
     def roles_sql(self, names: Mapping[str, str]) -> NoReturn:
-        """Refuse: the accounts of the API have roles of their own."""
+        """Refuse: the API has its own roles, which belong to its accounts."""
         raise NotSupported(
             "over HTTP nobody has rights in the database: accounts have roles, which `duerow dashboard user` sets"
         )
 
 
 def _page(query: Query, found: Sequence[Record]) -> Query:
-    """Return the next page to read; everything that is left if messages are read in the order of delivery."""
+    """Return the next page to read; in the order of delivery, a page with everything that is left."""
     left = query.limit - len(found)
     if query.by_id:
         after = found[-1].id if found else query.after_id

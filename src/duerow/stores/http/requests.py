@@ -1,4 +1,4 @@
-"""What the parts of the store share: how to send requests, and the queues of the messages seen so far."""
+"""Shared by the parts of the store: sending requests, and the queues of the messages seen so far."""
 
 from __future__ import annotations
 

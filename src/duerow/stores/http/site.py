@@ -70,14 +70,14 @@ class Site:
         return httpx.create_ssl_context()
 
     def prepared(self) -> Site:
-        """Return the site after everything that comes from files has been read."""
+        """Return the site after reading everything that comes from files."""
         own_version()
         if self.make is None and self.url.startswith("https:"):
             _ = self._certificates
         return self
 
     def client(self, kind: type[T]) -> T:
-        """Return a new httpx client for either API."""
+        """Return a new httpx client, blocking or async."""
         said = {"User-Agent": f"duerow/{own_version()}", "Accept": "application/json"}
         if self.token is not None:
             said["Authorization"] = f"Bearer {self.token}"

@@ -1,7 +1,7 @@
 """The in-memory store, for URLs that begin with memory://.
 
-`memory://` is a new database each time. `memory://name` is shared by all callers in this process that open this name
-with the same prefix and schema, as long as the process runs. `?transactions=off` forbids changing several messages
+`memory://` opens a new database each time. All callers in this process that open `memory://name` with the same prefix
+and schema share one database, which lasts as long as the process. `?transactions=off` forbids changing several messages
 together.
 """
 
@@ -23,7 +23,7 @@ _SWITCH: Final = {"on": True, "off": False}
 
 
 class MemoryBackend:
-    """Opens databases in memory, and keeps those with a name."""
+    """Opens in-memory databases, and keeps those that have a name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,13 +36,13 @@ class MemoryBackend:
         return MemoryStore(transactions), MemoryConnections(memory, clock, transactions, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MemoryStore, AsyncMemoryConnections]:
-        """Open for awaited calls; see `Backend.aopen`."""
+        """Open for async calls; see `Backend.aopen`."""
         memory, transactions = self._find(target, settings)
         clock = settings.clock or HostClock()
         return MemoryStore(transactions), AsyncMemoryConnections(memory, clock, transactions, settings.read_timeout)
 
     def forget(self, name: str) -> None:
-        """Forget the database of this name: opening it again gives an empty one; open handles keep the old one."""
+        """Forget the database with this name: opening it again gives an empty one; open handles keep the old one."""
         with self._lock:
             for found in [found for found in self._named if found[0] == name]:
                 del self._named[found]
@@ -60,7 +60,7 @@ class MemoryBackend:
 
 
 def _transactions(options: Mapping[str, Any]) -> bool:
-    """Return whether several messages may change together; raise ConfigurationError for any other option."""
+    """Return whether several messages may change together; raise ConfigurationError for unknown options."""
     unknown = sorted(options.keys() - {"transactions"})
     if unknown:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Steps for whole batches: one function each, given the state and the time."""
+"""Steps for batches: one function for each, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lend(
     keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> Lease:
-    """Reserve messages, and return only their receipts."""
+    """Reserve messages and return only their receipts."""
     reserved = steps.reserve(state, now, queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
     records = sorted(reserved.records, key=lambda record: record.id)
     groups = {record.id: record.group for record in records if record.group is not None}
@@ -57,13 +57,13 @@ def message_headers(state: State, now: datetime, queue: str, receipts: Sequence[
 
 
 def stage(state: State, now: datetime, batch: str, part: str, entries: Sequence[Entry]) -> None:
-    """Stage entries in addition to those that the batch has staged before."""
+    """Add entries to those that the batch has already staged."""
     before = state.staged.get(batch, ())
     state.assign(state.staged, batch, (*before, Staged(part, tuple(entries), now)))
 
 
 def note(state: State, now: datetime, name: str) -> bool:
-    """Record that something with this name happens now; return False if it happened before."""
+    """Record that the event with this name happens now; return False if it has happened before."""
     if name in state.noted:
         return False
     state.assign(state.noted, name, now)
@@ -80,7 +80,7 @@ def push_once(
 
 
 def chosen(state: State, now: datetime, batch: str, parts: Mapping[str, int]) -> list[Entry]:
-    """Return the staged entries of parts, if all are there and all their queues accept messages."""
+    """Return the staged entries of parts, if none are missing and all their queues accept messages."""
     staged = state.staged.get(batch, ())
     entries: list[Entry] = []
     for part, wanted in parts.items():
@@ -95,12 +95,12 @@ def chosen(state: State, now: datetime, batch: str, parts: Mapping[str, int]) ->
 
 
 def discard(state: State, now: datetime, batch: str) -> None:
-    """Discard what a batch staged."""
+    """Discard the staged entries of a batch."""
     state.assign(state.staged, batch, None)
 
 
 def prune(state: State, now: datetime, limit: int) -> int:
-    """Delete what was staged or recorded long ago."""
+    """Delete entries that were staged, and names that were recorded, long ago."""
     gone = 0
     for batch, staged in list(state.staged.items()):
         kept = tuple(one for one in staged if one.at > now - STAGED_FOR)

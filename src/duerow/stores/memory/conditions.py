@@ -1,4 +1,4 @@
-"""Whether a message matches a condition: the reference for all stores."""
+"""Decides whether a message matches a condition; the reference for all stores."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def at(record: Record | HistoryRow, path: Path) -> Any:
 
 
 def _document(text: str | None) -> Any:
-    """Return what a JSON text says; also one that is not of our making, with numbers that no float can hold."""
+    """Return the value of JSON text, which, if duerow did not write it, may have numbers that exceed floats."""
     if text is None:
         return _MISSING
     try:
@@ -89,7 +89,7 @@ def _compares(found: Any, operator: Operator, value: Value) -> bool:
 
 
 def _storable(found: Any) -> Any:
-    """Return a value with an integer beyond 64 bits, which is not of our making, as the float next to it."""
+    """Return a value; an integer beyond 64 bits, which duerow never writes, becomes the nearest float."""
     if type(found) is int and not -(1 << 63) <= found < 1 << 63:
         try:
             return float(found)
@@ -99,7 +99,7 @@ def _storable(found: Any) -> Any:
 
 
 def _alike(found: Any, value: Value) -> bool:
-    """Return whether two values are of kinds that can be compared."""
+    """Return whether two values have types that can be compared."""
     for kind in (bool, str, datetime):
         if isinstance(found, kind) or isinstance(value, kind):
             return isinstance(found, kind) and isinstance(value, kind)

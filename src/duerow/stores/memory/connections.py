@@ -1,4 +1,4 @@
-"""Blocking and awaited connections to a database in memory, which run one step at a time, all or nothing."""
+"""Blocking and async connections to an in-memory database, which runs one atomic step at a time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from duerow.stores.memory.state import State
 from duerow.stores.memory.steps import Step
 
 PATIENCE: Final = 5.0
-"""Seconds to wait for another transaction; after that a Conflict is raised, which ends deadlocks."""
+"""Seconds to wait for another transaction; then Conflict is raised, which ends deadlocks."""
 
 _GLANCE = 0.001
 
 
 class Memory:
-    """A database in memory: its state, its lock and its listeners."""
+    """An in-memory database: its state, its lock and its listeners."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -33,7 +33,7 @@ class Memory:
 
 
 class Session:
-    """A connection: each step by itself, or all together after BEGIN."""
+    """A connection: runs each step separately, or all steps after BEGIN in one transaction."""
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
@@ -41,13 +41,13 @@ class Session:
         self._begun = False
 
     def execute(self, step: Step | Transaction) -> Any:
-        """Run a step; wait for another transaction to end."""
+        """Run a step; if another transaction is running, wait until it ends."""
         if not self._begun and not self._memory.turn.acquire(timeout=PATIENCE):
             _give_up()
         return self._carry_out(step)
 
     async def aexecute(self, step: Step | Transaction) -> Any:
-        """Run a step; await the end of another transaction, which may belong to the same event loop."""
+        """Run a step; if another transaction is running, which may be in the same event loop, await its end."""
         patient_until = monotonic() + PATIENCE
         while not self._begun and not self._memory.turn.acquire(blocking=False):
             if monotonic() > patient_until:
@@ -67,7 +67,7 @@ class Session:
             self._end()
 
     def _carry_out(self, step: Step | Transaction) -> Any:
-        """It is this session's turn: make one change, whole or not at all, and keep it unless more will follow."""
+        """Make one atomic change while this session holds the lock; make it final unless a transaction is open."""
         try:
             if isinstance(step, Transaction):
                 return self._begin()
@@ -126,11 +126,11 @@ class MemoryConnections:
         session.commit()
 
     def join(self, within: Any) -> Execute:
-        """Raise NotSupported: no caller's transaction could include this store."""
+        """Raise NotSupported: a caller's transaction cannot include this store."""
         _refuse_to_join(within)
 
     def begin(self) -> NoReturn:
-        """Raise NotSupported: there is no connection on which a handler could write."""
+        """Raise NotSupported: there is no connection through which a handler could write."""
         _refuse_to_begin()
 
     def listen(self, queues: Sequence[str]) -> MemoryListener:
@@ -138,11 +138,11 @@ class MemoryConnections:
         return MemoryListener(self._memory.audience, queues)
 
     def close(self) -> None:
-        """Do nothing: no connection is kept."""
+        """Do nothing: no connections are kept open."""
 
 
 class AsyncMemoryConnections:
-    """Awaited connections; a step runs on the event loop, for some microseconds per message."""
+    """Async connections; steps run on the event loop and take a few microseconds per message."""
 
     def __init__(self, memory: Memory, clock: Clock, transactions: bool, read_timeout: timedelta | None = None) -> None:
         self._memory, self._clock, self._transactions = memory, clock, transactions
@@ -165,11 +165,11 @@ class AsyncMemoryConnections:
         session.commit()
 
     def join(self, within: Any) -> AsyncExecute:
-        """Raise NotSupported: no caller's transaction could include this store."""
+        """Raise NotSupported: a caller's transaction cannot include this store."""
         _refuse_to_join(within)
 
     async def begin(self) -> NoReturn:
-        """Raise NotSupported: there is no connection on which a handler could write."""
+        """Raise NotSupported: there is no connection through which a handler could write."""
         _refuse_to_begin()
 
     async def listen(self, queues: Sequence[str]) -> AsyncMemoryListener:
@@ -177,7 +177,7 @@ class AsyncMemoryConnections:
         return AsyncMemoryListener(self._memory.audience, queues)
 
     async def close(self) -> None:
-        """Do nothing: no connection is kept."""
+        """Do nothing: no connections are kept open."""
 
 
 def _give_up() -> NoReturn:

@@ -1,4 +1,4 @@
-"""Steps for counters: one function each, given the state and the time."""
+"""Steps for counters: one function for each, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.stores.memory.state import State
 
 
 def note(state: State, now: datetime, process: str, rows: Sequence[Counted]) -> None:
-    """Write the rows of a process, and add up old ones."""
+    """Write the rows of a process, and add up old rows."""
     counted = {**state.counted, **{(row.queue, row.minute, process): row for row in rows}}
     lifetimes = dict(state.lifetimes)
     for place, row in list(counted.items()):

@@ -1,4 +1,4 @@
-"""Steps for history and remembered keys: one function each, given the state and the time."""
+"""Steps for history and remembered keys: one function for each, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def scan(state: State, now: datetime, query: Scan) -> list[HistoryRow]:
 
 
 def prune(state: State, now: datetime, limit: int) -> int:
-    """Delete what was kept long enough."""
+    """Delete turns and keys that were kept long enough."""
     return state.forget(now, limit)
 
 
@@ -49,8 +49,8 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Retention
         now: the time.
         record: the message during its turn.
         end: how the turn ends.
-        keep: what to keep, and how long.
-        met: whether a move ends the message instead, because its key is taken in the target.
+        keep: what to keep, and for how long.
+        met: whether the message ends instead of moving, because its key is taken in the target queue.
     """
     if keep is None or isinstance(end, Released):
         return
@@ -63,7 +63,7 @@ def ended(state: State, now: datetime, record: Record, end: End, keep: Retention
 def lapsed(
     state: State, now: datetime, record: Record, error: str, buried: bool, to: str | None, keep: Retention | None
 ) -> None:
-    """Write the turn of an expired lease; remember the key of a message that is buried for that."""
+    """Write the turn of an expired lease; if the message is buried because of it, remember its key."""
     if keep is None or record.leased_until is None:
         return
     if keep.history is not None:
@@ -79,8 +79,8 @@ def popped(state: State, now: datetime, record: Record, handed: Record, keep: Re
         state: the state to change.
         now: the time.
         record: the message in line.
-        handed: the message as it is returned.
-        keep: what to keep, and how long.
+        handed: the message that is returned.
+        keep: what to keep, and for how long.
     """
     if keep is None:
         return
@@ -96,7 +96,7 @@ def left(state: State, now: datetime, record: Record, keep: Retention | None) ->
 
 
 def taken_again(state: State, entries: Iterable[Entry]) -> None:
-    """Forget expired remembered keys of messages that were just pushed."""
+    """Forget the expired former holders of keys that were just pushed."""
     for entry in entries:
         if entry.key is not None:
             state.forget_key(entry.queue, entry.key)

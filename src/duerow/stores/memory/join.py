@@ -26,7 +26,7 @@ def close(state: State, now: datetime, record: Record, closed: Closed) -> None:
 
 
 class _Sets:
-    """The sets of a state; see `JoinSets`."""
+    """The sets stored in a state; see `JoinSets`."""
 
     def __init__(self, state: State, now: datetime) -> None:
         self._state, self.now = state, now
@@ -50,7 +50,7 @@ class _Sets:
         self._state.assign(self._state.parts, set_id, None)
 
     def put(self, record: Record) -> None:
-        """Store the message of a complete set, and forget the sets that were remembered for long enough."""
+        """Store the message of a complete set, and forget sets that were remembered long enough."""
         self._state.put(record)
         for place, (set_id, until) in list(self._state.sets.items()):
             if set_id is None and until is not None and until <= self.now:

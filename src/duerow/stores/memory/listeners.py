@@ -1,4 +1,4 @@
-"""Listeners for pushes: with a condition for threads, with an event for tasks."""
+"""Listeners for pushes: threads wait on a condition, and tasks wait on an event."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Protocol
 
 
 class Hearer(Protocol):
-    """An object that is told of new messages."""
+    """An object that is notified of new messages."""
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Take note that these queues may have something due; called from any thread."""
+        """Note that these queues may have messages due; can be called from any thread."""
         ...
 
 
@@ -35,13 +35,13 @@ class Audience:
             self._hearers = tuple(other for other in self._hearers if other is not hearer)
 
     def tell(self, queues: Iterable[str]) -> None:
-        """Tell all listeners of these queues."""
+        """Notify all listeners about these queues."""
         for hearer in self._hearers:
             hearer.hear(queues)
 
 
 class MemoryListener:
-    """Hears of pushes to some queues, in a waiting thread."""
+    """Listens for pushes to some queues in a waiting thread."""
 
     def __init__(self, audience: Audience, queues: Sequence[str]) -> None:
         self._audience, self._queues = audience, frozenset(queues)
@@ -50,7 +50,7 @@ class MemoryListener:
         audience.join(self)
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Take note, even if nobody waits."""
+        """Note the push, even if no thread is waiting."""
         if not self._queues.isdisjoint(queues):
             with self._changed:
                 self._heard = True
@@ -75,7 +75,7 @@ class MemoryListener:
 
 
 class AsyncMemoryListener:
-    """Hears of pushes to some queues, in a waiting task; create it in the event loop that uses it."""
+    """Listens for pushes to some queues in a waiting task; create it in the event loop that uses it."""
 
     def __init__(self, audience: Audience, queues: Sequence[str]) -> None:
         self._audience, self._queues = audience, frozenset(queues)
@@ -85,7 +85,7 @@ class AsyncMemoryListener:
         audience.join(self)
 
     def hear(self, queues: Iterable[str]) -> None:
-        """Take note, even if nobody waits; the push may come from another thread or loop."""
+        """Note the push, even if no task is waiting; it may come from another thread or event loop."""
         if not self._queues.isdisjoint(queues):
             self._call(self._note)
 
@@ -114,5 +114,5 @@ class AsyncMemoryListener:
         try:
             self._loop.call_soon_threadsafe(note)
         except RuntimeError:
-            # The loop ended before the listener was closed: nobody can wait there any more.
+            # The loop ended before the listener was closed, so no task can wait for it any more.
             self._audience.leave(self)

@@ -1,4 +1,4 @@
-"""Steps for stored pipelines: one function each, given the state and the time."""
+"""Steps for stored pipelines: one function for each, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duerow.stores.memory.state import State
 
 
 def find(state: State, now: datetime, name: str | None) -> list[StoredPipeline]:
-    """Return the pipelines ordered by name, or the one with a name."""
+    """Return all pipelines ordered by name, or the one with the given name."""
     return [state.pipelines[known] for known in sorted(state.pipelines) if name in (None, known)]
 
 

@@ -17,7 +17,7 @@ from duerow.stores.memory.state import State
 def receive(
     state: State, now: datetime, arrivals: Sequence[Arrival], history: timedelta, final: bool
 ) -> list[Reception]:
-    """Import messages and bare names first, then turns, which are refused together with their message."""
+    """Import messages and bare names first, then turns; a turn is refused if its message is."""
     old_ids = sorted({one.what.id for one in arrivals if one.what is not None})
     ids = {old_id: state.next_id() for old_id in old_ids}
     answers: dict[int, Reception] = {}

@@ -1,4 +1,4 @@
-"""Steps for schedules: one function each, given the state and the time."""
+"""Steps for schedules: one function for each, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.memory.state import State
 
 
 def find(state: State, now: datetime, name: str | None, due: bool) -> SchedulesFound:
-    """Return the schedules that are asked for."""
+    """Return all schedules, the one with the given name, or those that are due."""
     next_at = min((known.next_at for known in state.schedules.values() if known.next_at is not None), default=None)
     found = [known for known in state.schedules.values() if name in (None, known.name)]
     if due:

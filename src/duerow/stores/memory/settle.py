@@ -1,4 +1,4 @@
-"""How turns end: what each settlement does to the state."""
+"""How turns end: the effect of each settlement on the state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from duerow.stores.records import as_new, dead, due_time, settled
 
 
 def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Turn]]:
-    """Return turns with their places in the call, in the order of effect, and by id within a kind."""
+    """Return turns with their places in the call, in the order in which they take effect: by kind of end, then id."""
 
     def effect(numbered: tuple[int, Turn]) -> tuple[int, int]:
         _, turn = numbered
@@ -42,7 +42,7 @@ def in_order_of_effect(turns: Iterable[tuple[int, Turn]]) -> list[tuple[int, Tur
 def require_lone_turns(turns: Sequence[Turn]) -> None:
     """Raise NotSupported if a turn would also have to change a message other than its own.
 
-    This is decided by the turn alone: whether the key of a move is taken is known only when it is too late.
+    The turn alone decides this, because it is too late when it turns out that the key of a move is taken.
     """
     for turn in turns:
         match turn.end:
@@ -61,7 +61,7 @@ def require_lone_turns(turns: Sequence[Turn]) -> None:
 
 
 def end_turn(state: State, now: datetime, turn: Turn, keep: Retention | None) -> DuerowError | None:
-    """End a turn, without its `then`, and write its history; return why it was refused, or None."""
+    """End a turn, but ignore its `then`, and write its history; return why it was refused, or None."""
     record = lent_on(state, turn.receipt)
     if record is None:
         return LeaseLost(turn.receipt.id)
@@ -88,7 +88,7 @@ def end_turn(state: State, now: datetime, turn: Turn, keep: Retention | None) ->
 
 
 def gather(state: State, now: datetime, turn: Turn) -> End | DuerowError | None:
-    """End the turn of a set, or of a part that joins one; return how it ends instead, or why it was refused."""
+    """End the turn of a set, or of a part that joins one; return its actual end, or why it was refused."""
     record = lent_on(state, turn.receipt)
     if record is None:
         return LeaseLost(turn.receipt.id)
@@ -109,7 +109,7 @@ def _move(state: State, now: datetime, record: Record, move: Moved, keep: Retent
         return None
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
-    # Another message stands for this one from now on.
+    # From now on, the message that holds the key replaces this one.
     history.ended(state, now, record, move, keep, met=True)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)
     merge_into_holder(state, now, held, entry, move.on_duplicate)

@@ -1,4 +1,4 @@
-"""What the in-memory store holds: every message by its id, the two orders of looking them up, and the schedules."""
+"""The data of the in-memory store: messages, their lines, groups and keys, schedules, history and the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEFORE_ALL_TIMES: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Staged(NamedTuple):
-    """What a part of a batch staged at one time."""
+    """Entries that a part of a batch staged in one call."""
 
     part: str
     entries: tuple[Entry, ...]
@@ -29,27 +29,27 @@ class Staged(NamedTuple):
 
 
 class State:
-    """One in-memory database; changed only by methods, each of which can be undone.
+    """One in-memory database; only its methods change it, and every change can be undone.
 
     Attributes:
         records: every message by its id.
-        paused: the queues that hand nothing out.
-        draining: the queues that take no new messages.
-        definitions: what was declared of queues, by their names.
-        known: the queues of which something was said.
-        consumers: those that said that they are there, by name.
+        paused: the queues that hand out no messages.
+        draining: the queues that accept no new messages.
+        definitions: the declared definitions of queues, by queue.
+        known: the queues for which settings were stored.
+        consumers: the recorded consumers, by name.
         schedules: all schedules, by name.
-        past: all kept turns, by id and token, each with its expiry.
+        past: all finished turns that are kept, by id and token, each with its expiry.
         remembered: the id of the former holder of each remembered key, by queue and key, with its expiry.
-        sets: the sets of joins by queue and correlation: the id of the set's message, None if it is whole; and until
-            when it is known that it was.
-        parts: the parts of each incomplete set, by the id of its message, then by their own ids.
-        pipelines: every pipeline by its name.
+        sets: the sets of joins, by queue and correlation: the id of the set's message, or None if the set is complete,
+            and the time until which a complete set is remembered.
+        parts: the parts of each incomplete set, by the id of the set's message, then by the id of the part.
+        pipelines: all pipelines, by name.
         staged: the staged entries of each batch, in order.
         noted: the recorded names, with their times.
         counted: the counters, by queue, minute and process.
         lifetimes: the older counts of each queue, added up.
-        read_timeout: how long whoever's turn it is may read for people; None: as long as it takes.
+        read_timeout: the time limit for reads for people in the current session; None: no limit.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class State:
         self.read_timeout: timedelta | None = None
 
     def in_time(self, rows: Iterable[T]) -> Iterator[T]:
-        """Yield rows of a read for people, until the read timeout."""
+        """Yield the rows of a read for people; raise QueryTimeout after the read timeout."""
         limit = self.read_timeout
         end = inf if limit is None else monotonic() + limit.total_seconds()
         for row in rows:
@@ -89,14 +89,14 @@ class State:
             yield row
 
     def next_id(self) -> int:
-        """Return an id that no message ever had; a rollback does not make it available again."""
+        """Return an id that no message has ever had; a rollback does not make it available again."""
         self._last_id += 1
         return self._last_id
 
     def due(self, queue: str, now: datetime) -> Iterator[Record]:
-        """Yield the due messages of a queue in line: by priority, due time and id.
+        """Yield the due messages of a queue in the order of the line: by priority, due time and id.
 
-        Each one is looked up when it is asked for, since the earlier ones may have been changed in the meantime.
+        Each message is looked up only when it is needed, because the caller may have changed the earlier ones.
         """
         line = self._lines[queue]
         start = 0
@@ -113,14 +113,14 @@ class State:
         return any(of == queue for of, _ in self._groups)
 
     def has_turn(self, record: Record) -> bool:
-        """Return whether no other message of the group keeps this one back, by being first or leased."""
+        """Return whether the message is first in its group and no other message of the group is leased."""
         if record.group is None:
             return True
         group = (record.queue, record.group)
         return self._groups[group][0] == record.id and self._lent.get(group, record.id) == record.id
 
     def blocker(self, record: Record) -> Record | None:
-        """Return the message of the group that keeps this one back: the leased one, or else the first."""
+        """Return the message for which this one waits: its group's leased message, or else its first."""
         if record.group is None or record.status not in LIVE or self.has_turn(record):
             return None
         group = (record.queue, record.group)
@@ -128,16 +128,16 @@ class State:
         return self.records[self._groups[group][0] if lent == record.id else lent]
 
     def next_due(self, queue: str, kinds: Collection[str] | None) -> datetime | None:
-        """Return when the first of the queue's messages whose turn it is is, or was, due; None if none has a time.
+        """Return the earliest due time of the queue's messages whose turn it is; None if there are none.
 
-        Of these kinds; None: of all.
+        Only messages of the given kinds count; None: all kinds.
         """
         line = [(due, self.records[id_]) for _, due, id_ in self._lines[queue]]
         chosen = [(due, one) for due, one in line if kinds is None or one.kind in kinds]
         return min((due for due, record in chosen if self.has_turn(record)), default=None)
 
     def holder(self, queue: str, key: str | None) -> Record | None:
-        """Return the live message with this key in the queue; None if there is none, or if the key is None."""
+        """Return the queue's live message with this key; None if there is none, or if the key is None."""
         id_ = None if key is None else self._holders.get((queue, key))
         return None if id_ is None else self.records[id_]
 
@@ -156,7 +156,7 @@ class State:
         self.assign(self._places, record.id, place)
 
     def place(self, record: Record) -> datetime | None:
-        """Return the due time that determined a message's place when it was last lent."""
+        """Return the due time that determined a message's place in line when it was last leased."""
         return self._places.get(record.id)
 
     def plan(self, name: str, schedule: Planned | None) -> None:
@@ -202,15 +202,15 @@ class State:
         return len(self._journal)
 
     def undo(self, mark: int = 0) -> None:
-        """Undo all changes since the mark, or all that are not final."""
+        """Undo all changes since the mark; by default, all changes that are not final."""
         while len(self._journal) > mark:
             _, take_back = self._journal.pop()
             take_back()
 
     def keep(self) -> set[str]:
-        """Make all changes final; return the names to tell.
+        """Make all changes final; return the names whose listeners to notify.
 
-        These are the queues in which an unleased message got a due time, and what `tell` was given.
+        These are the queues in which an unleased message got a due time, and the names given to `tell`.
         """
         touched = {id_ for id_, _ in self._journal}
         told, self._told = self._told, set()
@@ -219,7 +219,7 @@ class State:
         return told | {record.queue for record in records if record.due_at is not None and record.leased_by is None}
 
     def tell(self, name: str) -> None:
-        """Let all who listen for this name know, once the changes are final."""
+        """Notify all listeners for this name once the changes are final."""
         if name not in self._told:
             self._journal.append((None, partial(self._told.discard, name)))
             self._told.add(name)

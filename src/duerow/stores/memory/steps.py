@@ -1,4 +1,4 @@
-"""The steps of the in-memory store: one function for each verb, given the state and the time."""
+"""The steps of the in-memory store: one function for each verb, called with the state and the time."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ from duerow.stores.records import (
 )
 
 Step = Callable[[State, datetime], Any]
-"""What the plans of this store yield: a function that changes the state, given the time, and returns the answer."""
+"""A step of a plan: a function that is called with the state and the time, and returns the answer."""
 
 
 def push(
     state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
 ) -> list[Pushed]:
-    """Add messages one after the other, so that each sees the keys of those before it."""
+    """Add messages in order, so that each sees the keys of those before it."""
     former: dict[tuple[str, str | None], int] = {}
     if remembered:
         former = {
@@ -77,7 +77,7 @@ def push(
 def push_new(
     state: State, now: datetime, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
 ) -> list[Pushed]:
-    """Add the messages unless one of their queues is being drained."""
+    """Add messages, unless one of their queues is being drained."""
     for entry in entries:
         if entry.queue in state.draining:
             raise QueueDraining(entry.queue)
@@ -105,11 +105,11 @@ def reserve(
     keep: Retention | None,
     kinds: Collection[str] | None = None,
 ) -> Reserved:
-    """Reserve the first `limit` messages in line; bury those whose expired leases used up their attempts."""
+    """Reserve the first `limit` messages in line; bury those whose expired lease was their last attempt."""
     lent: list[Record] = []
     buried: list[GivenUp] = []
     turns = _in_turn(state, now, queue, attempts, keep, kinds)
-    # Not one line further than is needed: to look at a line ends the turns that were lost there.
+    # Visit no more lines than needed: visiting a line ends the turns with expired leases in it.
     while len(lent) < limit and (record := next(turns, None)) is not None:
         if record.leased_until is not None:
             error = ended_lease(record, attempts)
@@ -144,7 +144,7 @@ def pop(
     """Remove and return the first `limit` messages in line, without leases."""
     taken: list[Record] = []
     turns = _in_turn(state, now, queue, None, keep, kinds)
-    # Not one line further than is needed: to look at a line ends the turns that were lost there.
+    # Visit no more lines than needed: visiting a line ends the turns with expired leases in it.
     while len(taken) < limit and (record := next(turns, None)) is not None:
         if record.leased_until is not None:
             history.lapsed(state, now, record, ended_lease(record, None), False, None, keep)
@@ -210,7 +210,7 @@ def scan(state: State, now: datetime, query: Scan) -> list[Record]:
 def put_settings(
     state: State, now: datetime, queue: str, paused: bool | None, draining: bool | None, definition: str | None
 ) -> None:
-    """Change the given settings of a queue, and keep the others."""
+    """Change the given settings of a queue; leave the others alone."""
     for flagged, flag in ((state.paused, paused), (state.draining, draining)):
         if flag is not None:
             (flagged.add if flag else flagged.discard)(queue)
@@ -220,7 +220,7 @@ def put_settings(
 
 
 def settings(state: State, now: datetime, queue: str | None) -> list[QueueSettings]:
-    """Return the settings of a queue, or of all."""
+    """Return the settings of one queue or of all queues."""
     names = state.known if queue is None else state.known & {queue}
     return [
         QueueSettings(name, state.definitions.get(name), name in state.paused, name in state.draining)
@@ -237,7 +237,7 @@ def note_consumer(
 
 
 def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int:
-    """Delete some messages of a queue, in any state."""
+    """Delete up to `limit` messages of a queue, in any state."""
     old = (record.id for record in state.records.values() if record.queue == queue and record.id <= last)
     ids = list(islice(old, limit))
     for id_ in ids:
@@ -246,7 +246,7 @@ def purge(state: State, now: datetime, queue: str, limit: int, last: int) -> int
 
 
 def queue_stats(state: State, now: datetime, queue: str, cap: int | None) -> QueueStats:
-    """Count the messages of a queue by what they wait for."""
+    """Count the messages of a queue by state, such as ready or delayed."""
     numbers: Counter[str] = Counter()
     dues: dict[str, list[datetime]] = {"ready": [], "later": []}
     for record in state.in_time(state.records.values()):
@@ -267,7 +267,7 @@ def queue_stats(state: State, now: datetime, queue: str, cap: int | None) -> Que
 
 
 def inspect(state: State, now: datetime, queue: str, id: int | None, key: str | None) -> Inspection | None:
-    """Return a message and what keeps it from a consumer."""
+    """Return a message and what prevents its delivery."""
     record = state.holder(queue, key) if id is None else state.records.get(id)
     if record is None or record.queue != queue:
         return None
@@ -281,7 +281,7 @@ def _is_behind(state: State, record: Record) -> bool:
 def change(
     state: State, now: datetime, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool
 ) -> list[Refused]:
-    """Change messages one after the other, so that each sees the keys of those before it."""
+    """Change messages in order, so that each sees the keys set before it."""
     refused: list[Refused] = []
     before = state.mark()
     for one in changes:
@@ -311,7 +311,7 @@ def _refusal(
 def tally(
     state: State, now: datetime, queue: str, where: Condition | None, by: Path | None, limit: int | None
 ) -> Tally:
-    """Count the messages of a queue that match a condition, by the value at a path."""
+    """Count the messages of a queue that match a condition by their value at a path."""
     found = (
         record
         for record in state.in_time(state.records.values())
@@ -350,7 +350,7 @@ def next_due(
 
 
 def lent_on(state: State, receipt: Receipt) -> Record | None:
-    """Return the message if it still has the receipt's token, else None: the fence of every later write."""
+    """Return the message if it still has the receipt's token, else None; this fences all later writes."""
     record = state.records.get(receipt.id)
     return record if record is not None and record.token == receipt.token else None
 
@@ -369,7 +369,7 @@ def _push(state: State, now: datetime, entry: Entry, on_duplicate: OnDuplicate, 
 def _refuse_taken_keys(
     state: State, entries: Sequence[Entry], former: Container[tuple[str, str | None]], remembered: bool
 ) -> None:
-    """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
+    """Raise DuplicateKey for the first queue with taken keys, whether by its messages or by earlier entries."""
     asked: set[tuple[str, str]] = set()
     taken: dict[str, dict[str, None]] = {}
     for entry in entries:
@@ -384,7 +384,7 @@ def _refuse_taken_keys(
 
 
 def _lend(state: State, now: datetime, record: Record, lease: timedelta, consumer: str) -> Record:
-    """Move the message to the end of the lease; return it with the place that it had in line."""
+    """Lease the message, which moves its due time to the end of the lease; return it with its former due time."""
     after = lent(record, now, lease, consumer)
     state.lend(after, record.due_at)
     return replace(after, due_at=record.due_at)
@@ -415,7 +415,7 @@ def _is_scanned(record: Record, query: Scan) -> bool:
 
 
 def _in_order(records: list[Record], order: Order) -> list[Record]:
-    """Sort by a field, those without a value last in both directions, and begin behind the place asked for."""
+    """Sort by a field, with missing values last in both directions, and start after the given place."""
 
     def place(record: Record) -> tuple[Any, int]:
         return getattr(record, order.field), record.id
@@ -445,11 +445,11 @@ def _in_turn(
     keep: Retention | None,
     kinds: Collection[str] | None,
 ) -> Iterator[Record]:
-    """Yield the messages in line, priority by priority; of a group the first alone, and while no other is lent.
+    """Yield the messages in line by priority; from a group, only the first, and only if no other is leased.
 
-    A lease that has ended keeps a group back no longer than until this is noticed, when its priority is served.
-    Where one is buried, the next of its group has its turn at once. One of another kind than is asked for is passed
-    over, and keeps the others of its group back.
+    An expired lease holds back its group only until the line with its priority is served. If a message is buried, the
+    next one of its group gets its turn at once. A message of a kind that was not asked for is skipped, and still holds
+    back the rest of its group.
     """
     served: set[str | None] = set()
     if queue in state.paused:
@@ -474,7 +474,7 @@ def _in_turn(
 
 
 def _was_given_up(state: State, record: Record) -> bool:
-    """Whether the message was buried, where it is or by going to another queue, instead of being handed out."""
+    """Return whether the message was buried, in place or by moving to another queue, instead of being handed out."""
     after = state.records.get(record.id)
     return after is not None and (after.queue != record.queue or after.status not in LIVE)
 
@@ -487,5 +487,5 @@ def _still_due(state: State, now: datetime, ids: Iterable[int]) -> Iterator[Reco
 
 
 def _in_line(record: Record) -> tuple[int, bool, datetime, int]:
-    """As handed out: by priority, due time and id, those without a due time last."""
+    """The order of delivery: by priority, due time and id, with missing due times last."""
     return record.priority, record.due_at is None, record.due_at or record.created_at, record.id

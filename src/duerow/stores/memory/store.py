@@ -1,4 +1,4 @@
-"""The in-memory store: the reference that every other store is compared with."""
+"""The in-memory store: the reference with which every other store is compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.stores.memory.plans.schema import MemorySchema
 
 
 class MemoryStore(Store):
-    """Messages in the memory of this process: nothing to install, nothing is kept.
+    """Messages in the memory of this process: nothing to install, and nothing survives the process.
 
     Args:
         transactions: whether several messages can change together; see `MemoryMessages`.

@@ -1,4 +1,4 @@
-"""Queues in MongoDB 6.0 and later, for mongodb:// and mongodb+srv:// URLs and for clients of PyMongo.
+"""Queues in MongoDB 6.0 and later, opened by mongodb:// and mongodb+srv:// URLs or with a PyMongo client.
 
 The URL names the database: `mongodb://host:27017/app?replicaSet=rs0`. `?transactions=off` forbids transactions even if
 the server has them.
@@ -19,19 +19,19 @@ class MongoBackend:
     """Opens stores on MongoDB; see `duerow.store.Backend`."""
 
     def open(self, target: Any, settings: Settings) -> tuple[MongoStore, BlockingMongoConnections]:
-        """Open by a URL, a MongoClient or a database of one, for blocking calls."""
+        """Open a URL, a MongoClient or one of its databases, for blocking calls."""
         to = target_of(target, settings, BLOCKING)
         store = _store(to, settings)
         return store, BlockingMongoConnections(to, store.context, settings.read_timeout)
 
     def aopen(self, target: Any, settings: Settings) -> tuple[MongoStore, AwaitedMongoConnections]:
-        """Open by a URL, an AsyncMongoClient or a database of one, for awaited calls."""
+        """Open a URL, an AsyncMongoClient or one of its databases, for async calls."""
         to = target_of(target, settings, AWAITED)
         store = _store(to, settings)
         return store, AwaitedMongoConnections(to, store.context, settings.read_timeout)
 
     def takes(self, target: Any) -> bool:
-        """Return whether this is a client or a database of PyMongo; see Backend."""
+        """Return whether the target is a PyMongo client or database; see Backend."""
         return isinstance(target, BLOCKING + AWAITED)
 
 

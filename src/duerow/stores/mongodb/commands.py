@@ -1,4 +1,4 @@
-"""Commands as the server documents them: one short function each."""
+"""The server's commands: one short function for each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_BYTES: Final = 8 << 20
-"""The size of a command: the server takes 16 MiB, but text may grow when it is written."""
+"""The maximum size of a command: the server accepts 16 MiB, but text may grow when it is encoded."""
 
 MAX_WRITES: Final = 10_000
-"""The writes of a command; a server takes 100,000."""
+"""The maximum number of writes in a command; the server accepts 100,000."""
 
 
 def hello() -> Command:
@@ -52,7 +52,7 @@ def distinct(collection: str, field: str, chosen: Document) -> Command:
 
 
 def counted(collection: str, chosen: Document, limit: int | None = None) -> Command:
-    """Count documents by an aggregation, which transactions allow; the answer has one row with `n`, or none."""
+    """Count documents with an aggregation, which transactions allow; the answer has one row with `n`, or no rows."""
     stages: list[Document] = [{"$match": chosen}]
     if limit is not None:
         stages.append({"$limit": max(limit, 1)})
@@ -60,7 +60,7 @@ def counted(collection: str, chosen: Document, limit: int | None = None) -> Comm
 
 
 def bounded(read: Command, only_if: bool = True) -> Command:
-    """Return a read marked as one for people, which is limited by the connection's read timeout."""
+    """Return the read marked as one for people, to which the connection's read timeout applies."""
     return replace(read, bounded=only_if)
 
 
@@ -75,7 +75,7 @@ def insert(collection: str, documents: Sequence[Document], taken: bool = False) 
 
 
 def change(q: Document, u: Any, **more: Any) -> dict[str, Any]:
-    """Return one change of an `update`."""
+    """Return one change for an `update`."""
     return {"q": q, "u": u, **more}
 
 
@@ -85,7 +85,7 @@ def update(collection: str, changes: Sequence[Document], ordered: bool = True, t
 
 
 def update_soon(collection: str, changes: Sequence[Document], milliseconds: int) -> Command:
-    """Make changes one by one, and wait at most this long for transactions that have locked a document."""
+    """Make changes one by one, waiting at most this long for transactions that have locked a document."""
     made = update(collection, changes, ordered=False, taken=True)
     return replace(made, document={**made.document, "maxTimeMS": milliseconds})
 
@@ -96,7 +96,7 @@ def upsert(collection: str, id_: Any, fields: Document) -> Command:
 
 
 def delete(collection: str, *chosen: Document, many: bool = False) -> Command:
-    """Delete one document for each filter; with `many`, all that match."""
+    """Delete one document for each filter; with `many`, delete all that match."""
     return Command({"delete": collection, "deletes": [{"q": one, "limit": 0 if many else 1} for one in chosen]})
 
 
@@ -106,7 +106,7 @@ def delete_ids(collection: str, ids: Iterable[Any]) -> Command:
 
 
 def take_numbers(counters: str, count: int) -> Command:
-    """Increment the counter of ids, outside of transactions, which would block each other."""
+    """Increment the counter of ids outside the transaction, because transactions would block each other."""
     return Command(
         {
             "findAndModify": counters,
@@ -119,7 +119,7 @@ def take_numbers(counters: str, count: int) -> Command:
 
 
 def take_out(collection: str, chosen: Document, sort: Mapping[str, int]) -> Command:
-    """Delete the first document, and return it."""
+    """Delete the first matching document and return it."""
     return Command({"findAndModify": collection, "query": chosen, "sort": sort, "remove": True})
 
 
@@ -134,7 +134,7 @@ def fence(id_: int, token: int) -> dict[str, Any]:
 
 
 def in_commands(documents: Iterable[T]) -> Iterator[list[T]]:
-    """Split documents, or changes, into lists that each fit into a command."""
+    """Split documents or changes into lists that each fit into one command."""
     some: list[T] = []
     size = 0
     for document in documents:
@@ -149,7 +149,7 @@ def in_commands(documents: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _weight(value: Any) -> int:
-    """Return about how many bytes a value takes, rather more than less."""
+    """Estimate how many bytes a value takes; the estimate errs on the high side."""
     if isinstance(value, str):
         return 3 * len(value) + 16 if not value.isascii() else len(value) + 16
     if isinstance(value, Mapping):

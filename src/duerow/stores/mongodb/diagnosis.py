@@ -11,7 +11,7 @@ from duerow.stores.mongodb.steps import Command
 
 
 def missing_indexes(names: CollectionNames) -> Plan[list[Finding]]:
-    """Find indexes of the migrations that are missing."""
+    """Find missing indexes that the migrations should have created."""
     found: list[Finding] = []
     for _, steps in MIGRATIONS:
         for step in steps(names):

@@ -1,8 +1,8 @@
-"""How messages and turns are stored: one document each.
+"""How messages and turns are stored: as one document each.
 
 Times are 64-bit integers: microseconds since 1970. An empty field is absent, never null, so that partial indexes skip
-the message. Payload and headers are stored twice: as the text that is returned, and as a document (`fields`, `labels`)
-for conditions.
+the message. Payload and headers are stored twice: as the text that is returned, and as subdocuments (`fields` and
+`labels`) that conditions search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duerow.message import LIVE
 from duerow.store import ABSENT, UNFIT, HistoryRow, Record, Shapes, examined, mended
 
 SHADOWS: Final = {"payload": "fields", "headers": "labels", "error": "faults"}
-"""The field for conditions, by the field with the JSON text."""
+"""The field that conditions search, for each field with JSON text."""
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _decode = msgspec.json.Decoder().decode
@@ -54,12 +54,12 @@ class CollectionNames:
 
     @property
     def all(self) -> list[str]:
-        """Return all of them."""
+        """Return all names."""
         return list(vars(self).values())
 
 
 def micro(moment: datetime) -> Int64:
-    """Return a time as it is stored."""
+    """Return the stored form of a time."""
     return Int64(micros(moment))
 
 
@@ -69,7 +69,7 @@ def maybe_moment(stored: int | None) -> datetime | None:
 
 
 def told_moment(stored: Any) -> datetime:
-    """Return a stored time; FIRST or LAST if it is invalid or beyond Python's years."""
+    """Return a stored time; FIRST or LAST if it is invalid or outside Python's range of years."""
     try:
         return moment_of(stored)
     except UNFIT:
@@ -77,11 +77,11 @@ def told_moment(stored: Any) -> datetime:
 
 
 def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
-    """Return a message as it is stored.
+    """Return the document of a message.
 
-    Besides the fields of `Record`: `live_key` and `line_group` are its key and group while it is live, `lent_group` its
-    group while it is lent, `place` the due time that it had in line when it was last lent, and `line_at` its due time
-    unless it was put behind another one of its group.
+    It has these fields in addition to those of `Record`: `live_key` and `line_group` are the key and the group while
+    the message is live; `lent_group` is the group while it is leased; `place` is the due time that it had in line when
+    it was last leased; `line_at` is its due time, and is absent while it waits behind another one of its group.
     """
     live, lent = record.status in LIVE, record.leased_by is not None
     fields = {
@@ -113,7 +113,7 @@ def document(record: Record, place: datetime | None = None) -> dict[str, Any]:
 
 
 def whole(record: Record, behind: bool = False) -> dict[str, Any]:
-    """Return a new message as it is stored, with the fields for conditions; `behind`: it waits for its group."""
+    """Return the document of a new message, with the fields for conditions; `behind`: it waits for its group."""
     kept = document(record) | shadow("payload", record.payload) | shadow("headers", record.headers)
     if behind:
         kept.pop("line_at", None)
@@ -121,7 +121,7 @@ def whole(record: Record, behind: bool = False) -> dict[str, Any]:
 
 
 def whole_batch(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Return new messages as they are stored: the first of each group is in line, the others wait behind it."""
+    """Yield the documents of new messages: the first of each group is in line, the others wait behind it."""
     groups: set[tuple[str, str]] = set()
     for record in records:
         group = None if record.group is None or record.status not in LIVE else (record.queue, record.group)
@@ -145,7 +145,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 
 def record_of(found: Mapping[str, Any]) -> Record:
-    """Return a stored message, with its damage if duerow cannot have written it."""
+    """Return a stored message; its `damage` says what is wrong if duerow cannot have written it."""
     values = _values(found)
     sound = _SOUND.fit(values)
     for place in _MOMENTS:
@@ -185,11 +185,11 @@ _SOUND: Final = Shapes(*map(_types, _NAMES))
 
 
 PLAIN: Final = {"fields": 0, "labels": 0}
-"""The fields of a message that are not read."""
+"""The projection with which messages are read: without the fields for conditions."""
 
 
 def history_document(past: HistoryRow) -> dict[str, Any]:
-    """Return a finished turn as it is stored, without its expiry."""
+    """Return the document of a finished turn, without its expiry."""
     fields: dict[str, Any] = {
         name: micro(value) if isinstance(value, datetime) else value
         for name, value in msgspec.structs.asdict(past).items()
@@ -226,11 +226,11 @@ def history_row_of(found: Mapping[str, Any]) -> HistoryRow:
     )
 
 
-# What conditions look into.
+# The fields that conditions search.
 
 
 def shadow(field: str, text: str | None) -> dict[str, Any]:
-    """Return the field with the value of JSON text for conditions; no field for null or invalid text."""
+    """Return the field in which conditions search a JSON text's value; no field if the text is null or invalid."""
     if text is None:
         return {}
     try:
@@ -260,11 +260,11 @@ def escaped(name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value so that no condition sees what its path does not lead to.
+    """Return a value in a form in which conditions match only the value at the end of their path.
 
-    A list would be looked into by the server, and matched by what one of its members matches; so it is hidden, and so
-    is what no codec of ours writes: numbers that no float can hold, and text that is none. No name that was escaped is
-    `%list` or `%odd`.
+    The server would search the members of a list, and match the list if one of them matches, so lists are replaced by
+    `%list`. Values that duerow's codecs never write are replaced by `%odd`: numbers outside the range of finite floats,
+    and text that is not valid Unicode. Escaping a name never results in `%list` or `%odd`.
     """
     if isinstance(value, dict):
         return {escaped(name): _shown(member) for name, member in value.items()}
@@ -278,7 +278,7 @@ def _shown(value: Any) -> Any:
 
 
 def _far(value: int) -> Any:
-    """Return an integer beyond 64 bits, which is not of our making, as the float next to it, if there is one."""
+    """Return an integer beyond 64 bits, which duerow never writes, as the nearest float, if there is one."""
     try:
         return float(value)
     except OverflowError:

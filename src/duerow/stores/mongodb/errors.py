@@ -1,4 +1,4 @@
-"""From PyMongo's errors to duerow's: by kind, code and label, never by message text."""
+"""Translates PyMongo's errors to duerow's by type, code and label, never by their text."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _NOT_NOW: Final = {
     13436,  # NotPrimaryOrSecondary
 }
 _TIME_OVER: Final = 50
-_OF_ROW: Final = {121, 10334, 17280, 17419, 17420}  # a validator, a document or a key that is too large
-_NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: only on a replica set; OperationNotSupportedInTransaction
+_OF_ROW: Final = {121, 10334, 17280, 17419, 17420}  # refused by a validator; a document or a key that is too large
+_NO_TRANSACTIONS: Final = {20, 263}  # IllegalOperation: needs a replica set; OperationNotSupportedInTransaction
 _NOT_DURABLE: Final = {64, 100}  # WriteConcernFailed, UnsatisfiableWriteConcern
 _NAMES_ONLY: Final = _LOST_RACES | _NOT_NOW | _NO_TRANSACTIONS | _NOT_DURABLE | {_TIME_OVER, 18}
-"""Errors whose text contains no value of a document."""
+"""Errors whose text never contains a value from a document."""
 
 _UNAUTHORIZED: Final = re.compile(r"not authorized on (\S+) to execute command \{ (\w+)")
 
@@ -57,13 +57,13 @@ def explained(error: BaseException, wrote: bool, inside: bool = False) -> Duerow
     """Return duerow's error for an error of the driver; None for any other error.
 
     Args:
-        error: what was raised.
-        wrote: whether the command may have changed something without an answer.
-        inside: whether it was in a transaction, which is rolled back.
+        error: the error that was raised.
+        wrote: whether the command may have changed something even though it got no answer.
+        inside: whether the command ran in a transaction, which is rolled back.
     """
     if isinstance(error, DuerowError):
         return error
-    if isinstance(error, pymongo.DocumentTooLarge):  # which is no PyMongoError
+    if isinstance(error, pymongo.DocumentTooLarge):  # it is not a PyMongoError
         text = f"a MongoDB document has at most 16 MiB, and contains the payload twice: {error}"
         return StoreRefused(text, of_row=True)
     if not isinstance(error, pymongo.PyMongoError):
@@ -92,11 +92,11 @@ def overran(error: BaseException, limit: timedelta | None) -> DuerowError | None
 
 
 def check_reply(reply: Mapping[str, Any], taken: bool) -> None:
-    """Raise for errors in a successful reply that the driver ignores: refused writes and missing durability.
+    """Raise errors that a successful reply contains and the driver ignores: refused writes and missing durability.
 
     Args:
         reply: the answer.
-        taken: whether a taken key is an answer instead of an error.
+        taken: whether a taken key is a valid answer rather than an error.
     """
     for failed in reply.get("writeErrors", ()):
         if failed["code"] != 11000:
@@ -133,7 +133,7 @@ def _refusal(error: pymongo.OperationFailure, unsure: bool) -> DuerowError:
 
 
 def _told(error: pymongo.PyMongoError) -> str:
-    """Return the text of an error if it contains only names; other texts may quote a whole command."""
+    """Return an error's text if it contains only names; other errors may quote an entire command."""
     if not isinstance(error, pymongo.OperationFailure):
         return str(error)
     details: Mapping[str, Any] = error.details or {}

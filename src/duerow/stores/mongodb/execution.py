@@ -1,4 +1,4 @@
-"""What blocking and awaited connections share: how steps become commands, and transactions."""
+"""Code that blocking and async connections share, for commands and for transactions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WANTED_WITHIN: Final = "give an open transaction of a PyMongo ClientSession"
 
 
 def prepared(step: Command, inside: bool, limit: timedelta | None) -> dict[str, Any]:
-    """Return the command of a step; a read for people gets its time limit, if there is one."""
+    """Return the command for a step; a read for people gets the time limit, if there is one."""
     document = dict(step.document)
     if step.writes and not inside:
         document["writeConcern"] = {"w": "majority"}
@@ -54,7 +54,7 @@ def no_handlers_transactions() -> NotSupported:
 
 
 def state_of(session: Any, mark: object) -> TransactionState:
-    """Return what became of a session's transaction with this mark; "committed" unless something else is certain."""
+    """Return the state of the session's transaction with this mark; "committed" unless another state is certain."""
     if mark_of(session) is not mark:
         return "committed"
     if session.in_transaction:
@@ -63,14 +63,14 @@ def state_of(session: Any, mark: object) -> TransactionState:
 
 
 def mark_of(session: Any) -> object:
-    """Return what tells a session's transaction from later ones: its options object."""
+    """Return a mark that distinguishes a session's transaction from later ones: its options object."""
     return session._transaction.opts
 
 
 def cluster_of(hello: Mapping[str, Any]) -> Hashable:
-    """Return the identity of a cluster from its primary's own description; None if it cannot be known.
+    """Return the identity of a cluster from its primary's description of itself; None if it cannot be known.
 
-    A process has an id, and a replica set one primary. A router does not report its cluster.
+    A server process has an id, and a replica set has one primary. A router does not report its cluster.
     """
     if "setName" not in hello:
         return None
@@ -79,12 +79,12 @@ def cluster_of(hello: Mapping[str, Any]) -> Hashable:
 
 
 def differ(ours: Hashable, theirs: Hashable) -> bool:
-    """Return whether these are two different clusters, as far as that is known."""
+    """Return whether these are known to be two different clusters."""
     return ours is not None and theirs is not None and ours != theirs
 
 
 def another_cluster(ours: Any, theirs: Any) -> ConfigurationError:
-    """Return the error for a session of a client that is connected to another cluster."""
+    """Return the error for a session whose client is connected to another cluster."""
     return ConfigurationError(
         f"within= is a session of another database: the queue is on {_hosts(ours)}, and its client leads to "
         f"{_hosts(theirs)}; give a session of a client of the queue's own servers, or open the queue there"

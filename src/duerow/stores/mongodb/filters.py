@@ -1,7 +1,8 @@
-"""Conditions as filters of the server.
+"""Conditions as filters for the server.
 
-The server compares values of one type alone, numbers as numbers, exactly, and text by its bytes, which is the order of
-code points. The fields for conditions contain no lists (see `documents`), so no filter looks into one.
+The server compares only values of the same type. It compares numbers exactly, whatever their type, and text by its
+bytes, which is the order of code points. The fields for conditions contain no lists (see `documents`), so no filter
+searches the members of one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _OPERATORS: Final = {"<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 
 def filter_of(condition: Condition, turns: bool = False) -> dict[str, Any]:
-    """Return a condition on messages, or on turns, as a filter."""
+    """Return the filter for a condition on messages, or on turns."""
     match condition:
         case Every(terms):
             return {"$and": [filter_of(term, turns) for term in terms]}
@@ -69,7 +70,7 @@ def order_after(order: Order) -> dict[str, Any]:
         return {"_id": {behind: kept}}
     later: dict[str, Any] = {field: {behind: kept}, "_id": {"$ne": id_}}
     tied: Any = kept
-    if value in (FIRST, LAST):  # stands for whatever is beyond it
+    if value in (FIRST, LAST):  # stands for all values beyond it
         tied = {"$lte" if value == FIRST else "$gte": kept}
         later[field]["$not"] = tied
     return {"$or": [later, {field: tied, "_id": {behind: id_}}, {field: None}]}
@@ -81,7 +82,7 @@ def _among(path: Path, values: tuple[Value, ...], turns: bool) -> dict[str, Any]
 
 
 def _kept(path: Path, value: Value) -> list[Any]:
-    """Return a value as it is stored at this path; empty if nothing there can be compared with it."""
+    """Return the stored form of a value at this path; an empty list if nothing there can be compared with it."""
     moment = KINDS.get(path[0]) == "moment"
     if isinstance(value, datetime):
         return [micro(value)] if moment else []

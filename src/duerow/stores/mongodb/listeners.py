@@ -1,7 +1,7 @@
 """Listeners for pushes that read a change stream.
 
-The stream is read by duerow's own commands, because the driver's cursor does not tell what it has buffered: one command
-returns all changes since the last one.
+Listeners read the stream with their own commands, each of which returns all changes since the previous one. The
+driver's cursor would not show what it has buffered.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pymongo.errors import PyMongoError
 from duerow.errors import StoreUnavailable
 
 SLICE: Final = 0.25
-"""Seconds for which a thread waits for the server at a time: the longest delay of a wake-up from another thread."""
+"""The seconds that a thread waits for the server at a time: the maximum delay of a wake-up from another thread."""
 
 LONG_SLICE: Final = 1.0
-"""Seconds for which a task waits for the server at a time; it is woken at once."""
+"""The seconds that a task waits for the server at a time; a wake-up interrupts the wait at once."""
 
 
 CANCELLED_IN: Final = "cancelled_in"
-"""The field that a leased message gets in the transaction that deletes it: `cancellations` of its queue."""
+"""A field set on a leased message by the transaction that deletes it; its value is `cancellations(queue)`."""
 
 
 def opening(messages: str, queues: Sequence[str]) -> dict[str, Any]:
-    """Return the command that opens a stream of messages that enter queues, or get a due time without a lease.
+    """Return the command that opens a stream of the messages that enter queues or get a due time without a lease.
 
-    Among the queues can be the `cancellations` of some.
+    The names may include the `cancellations` of queues.
     """
     names = {"$in": list(queues)}
     fields = "updateDescription.updatedFields"
@@ -61,13 +61,13 @@ def broken(error: PyMongoError) -> StoreUnavailable:
 
 
 class StreamListener:
-    """Reads a change stream, in a thread that waits; as `Listener`.
+    """A `Listener` that reads a change stream in the waiting thread.
 
     Args:
         client: the client.
         database: the name of the database.
         messages: the name of the collection.
-        queues: the queues to hear of.
+        queues: the queues to listen to.
     """
 
     def __init__(self, client: Any, database: str, messages: str, queues: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ class StreamListener:
 
     def close(self) -> None:
         """Close the stream."""
-        with suppress(PyMongoError):  # a stream that is gone needs no closing
+        with suppress(PyMongoError):  # a stream that no longer exists needs no closing
             self._database.command({"killCursors": self._messages, "cursors": [self._cursor]}, session=self._session)
         self._end()
 
@@ -118,7 +118,7 @@ class StreamListener:
 
 
 class AsyncStreamListener:
-    """Reads a change stream, in a task that waits; as `AsyncListener`. Made by `listen`."""
+    """An `AsyncListener` that reads a change stream in the waiting task. Create it with `listen`."""
 
     def __init__(self, database: Any, messages: str, session: Any, cursor: Any) -> None:
         self._database, self._messages, self._session, self._cursor = database, messages, session, cursor
@@ -127,7 +127,7 @@ class AsyncStreamListener:
 
     @classmethod
     async def listen(cls, client: Any, database: str, messages: str, queues: Sequence[str]) -> AsyncStreamListener:
-        """Open a stream; arguments as of StreamListener."""
+        """Open a stream; the arguments are those of StreamListener."""
         opened, session = client.get_database(database), client.start_session(causal_consistency=False)
         try:
             reply = await opened.command(opening(messages, queues), session=session)
@@ -139,8 +139,8 @@ class AsyncStreamListener:
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
         """Wait; see Listener.wait. Raises StoreUnavailable when the stream has broken.
 
-        A read that is still running when the time is over is left to the next wait: cancelling it would close the
-        connection.
+        A read that is still running when the timeout expires continues in the next wait, because cancelling it would
+        close the connection.
         """
         deadline = time.monotonic() + timeout
         waking = asyncio.ensure_future(self._woken.wait())
@@ -170,7 +170,7 @@ class AsyncStreamListener:
             self._reading.cancel()
             with contextlib.suppress(asyncio.CancelledError, StoreUnavailable):
                 await self._reading
-        with suppress(PyMongoError):  # a stream that is gone needs no closing
+        with suppress(PyMongoError):  # a stream that no longer exists needs no closing
             await self._database.command(
                 {"killCursors": self._messages, "cursors": [self._cursor]}, session=self._session
             )

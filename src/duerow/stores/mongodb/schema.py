@@ -17,12 +17,12 @@ from duerow.stores.mongodb.steps import Command
 
 
 def messages(names: CollectionNames) -> list[Command]:
-    """Return what an empty database needs."""
+    """Return the commands that prepare an empty database."""
     made = [Command({"create": name}) for name in names.all]
     made += [
         _indexes(
             names.messages,
-            # Moments are at least 0, and every look into the line says so: then the server knows that it suffices.
+            # Times are never negative; every read of the line repeats this condition so that the index applies.
             _index("line", "queue", "priority", "line_at", "_id", only={"line_at": {"$gte": Int64(0)}}),
             _index("live_key", "queue", "live_key", only={"live_key": {"$exists": True}}, unique=True),
             _index("line_group", "queue", "line_group", "_id", only={"line_group": {"$exists": True}}),
@@ -60,7 +60,7 @@ def messages(names: CollectionNames) -> list[Command]:
 
 
 MIGRATIONS: Final[Sequence[tuple[str, Callable[[CollectionNames], list[Command]]]]] = (("0001 messages", messages),)
-"""Each makes what is not there yet, so that two processes can make it at the same time."""
+"""Each migration creates only what is missing, so two processes can apply it at the same time."""
 
 ALREADY_THERE: Final = 48
 
@@ -82,7 +82,7 @@ def check(names: CollectionNames) -> Plan[None]:
 
 
 def migrate(names: CollectionNames) -> Plan[list[str]]:
-    """Make the missing migrations; return their names."""
+    """Apply the missing migrations; return their names."""
     made = yield from _made(names)
     if len(made) >= len(MIGRATIONS):
         yield from check(names)
@@ -105,7 +105,7 @@ def migrate(names: CollectionNames) -> Plan[list[str]]:
 
 
 def script(names: CollectionNames) -> str:
-    """Return what an empty database needs, as text for mongosh."""
+    """Return a mongosh script that prepares an empty database."""
     lines: list[Command] = []
     for number, (name, steps) in enumerate(MIGRATIONS, 1):
         lines += [*steps(names), _noted(names, number, name)]

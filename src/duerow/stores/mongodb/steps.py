@@ -1,4 +1,4 @@
-"""What the plans of this store yield: commands as the server documents them, `Together` and `Question`."""
+"""The steps that plans of this store yield: the server's commands, `Together` and `Question`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Command:
     Attributes:
         document: the command; its first field is its name.
         rows: whether the answer is a cursor, whose documents are returned in one list.
-        outside: whether it is never part of a transaction.
-        taken: whether a unique index may refuse single writes, which the answer reports in `writeErrors`. Otherwise
-            that is a Conflict, because it ends a transaction.
-        bounded: whether it is a read for people, which may take no longer than `read_timeout` allows.
+        outside: whether the command is never part of a transaction.
+        taken: whether a unique index may refuse single writes, which the answer then reports in `writeErrors`. If
+            false, such a refusal raises Conflict, because it ends a transaction.
+        bounded: whether this is a read for people, which may not take longer than `read_timeout`.
     """
 
     document: Document
@@ -40,7 +40,7 @@ class Command:
 
     @property
     def writes(self) -> bool:
-        """Whether it writes."""
+        """Whether the command writes."""
         return self.name in WRITES
 
 
@@ -49,9 +49,9 @@ WRITES: Final = frozenset({"insert", "update", "delete", "findAndModify", "creat
 
 @dataclass(frozen=True)
 class Together:
-    """A step that is a plan of its own, run as a whole or not at all; the answer is its result.
+    """A step that runs another plan in one transaction; the answer is that plan's result.
 
-    Inside a transaction it is part of that one. A Conflict is raised in the plan that yields it.
+    If a transaction is already open, the inner plan becomes part of it. A Conflict is raised in the outer plan.
     """
 
     plan: Callable[[], Plan[Any]]

@@ -1,4 +1,4 @@
-"""The store, composed of its plans as the parts of the contract."""
+"""The store, which combines its plans into the parts of the contract."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MongoStore(Store):
         clock: a clock to use instead of the server's.
 
     Attributes:
-        context: what its plans and connections share.
+        context: the state that its plans and connections share.
     """
 
     def __init__(self, prefix: str, transactions: bool = True, clock: Clock | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which server and database, and how the client is created: from a URL and options, or the user's own client."""
+"""The server and the database, and the client for them: created from a URL and options, or the user's own."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ OWN_OPTIONS: Final = frozenset({TRANSACTIONS})
 
 LONGEST_PREFIX: Final = 30
 NO_DATABASE: Final = re.compile(r'[/\\. "$*<>:|?\x00]')
-"""Characters that the name of a database cannot contain."""
+"""Characters that a database's name cannot contain."""
 
 PATIENCE: Final = {"serverSelectionTimeoutMS": 5_000}
 """How long to look for a writable server, unless the URL says otherwise; the driver's default is 30 seconds."""
 
 GOODBYE: Final = 0.5
-"""Seconds for a closing client to tell the server; without a limit it would search for a server that is gone."""
+"""The maximum seconds that a closing client spends notifying the server, which may be unreachable."""
 
 BLOCKING: Final = (MongoClient, Database)
 AWAITED: Final = (AsyncMongoClient, AsyncDatabase)
-"""The user's own objects with which the faces can be opened."""
+"""The types of a user's own objects that the blocking and async APIs accept."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Target:
         database: the database's name.
         transactions: whether to use transactions if the server has them.
         options: further options of the client.
-        client: the user's own client instead, which is never closed here.
+        client: the user's own client to use instead; duerow never closes it.
     """
 
     url: str
@@ -70,7 +70,7 @@ class Target:
         return {**patience, **self.options, "appname": "duerow", "tz_aware": True}
 
     def opened(self, made: Callable[..., T]) -> T:
-        """Return a new PyMongo client, of either face."""
+        """Return a new PyMongo client, blocking or async."""
         try:
             return made(self.url, **self.client_options())
         except (PyMongoError, TypeError, ValueError) as error:
@@ -80,15 +80,15 @@ class Target:
 
 
 def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Target:
-    """Return the target for a URL, or the user's client or database, and the options of `connect`.
+    """Return the target for a URL or the user's client or database, with the options of `connect`.
 
     Args:
         target: the first argument of `connect`.
-        settings: the others.
-        clients: the types of the user's objects that this face takes.
+        settings: the other arguments.
+        clients: the types of the user's objects that this API accepts.
 
     Raises:
-        ConfigurationError: it is none of these, names no database, or an option is invalid.
+        ConfigurationError: the target is none of these or names no database, or an option is invalid.
     """
     prefix = settings.prefix
     if not prefix.isidentifier() or not prefix.isascii() or len(prefix) > LONGEST_PREFIX:
@@ -107,7 +107,7 @@ def target_of(target: Any, settings: Settings, clients: tuple[type, ...]) -> Tar
 
 
 def _of_client(given: Any, settings: Settings) -> Target:
-    """Return the target of a user's own client or database."""
+    """Return the target for a user's own client or database."""
     whole = isinstance(given, MongoClient | AsyncMongoClient)
     client, named = (given, _default_database(given)) if whole else (given.client, given.name)
     options = dict(settings.options)

@@ -1,7 +1,7 @@
 """A unit of work: messages are read, changed in Python, and then written at once.
 
-In a transaction everything is written together; if one of the messages has changed since it was read, that is a
-Conflict. Without transactions each message is written by itself, matched by the token that was read.
+In a transaction, everything is written together; if a message has changed since it was read, Conflict is raised.
+Without transactions, each message is written separately, and only if it still has the token that was read.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from duerow.stores.mongodb.steps import DUPLICATE_KEY
 
 Written = Literal["written", "lost", "taken"]
 KeyPlace = tuple[str, str]
-"""A queue and a key in it."""
+"""A queue and a key in that queue."""
 
 
 GroupPlace = tuple[str, str]
-"""A queue and a group in it."""
+"""A queue and a group in that queue."""
 
 
 def promote_next(names: CollectionNames, groups: Iterable[GroupPlace]) -> Plan[None]:
-    """Put the first message of each group in line, in the transaction in which another one leaves.
+    """Put the first message of each group in line, in the transaction in which another message leaves the group.
 
-    It is written even if it is already in line. If it leaves at the same time, one of the two transactions is
-    rolled back, so one of them sees the message behind it.
+    The message is written even if it is already in line. If it leaves at the same time, one of the two transactions is
+    rolled back; when it is repeated, it sees the message behind it.
     """
     for queue, group in sorted(groups):
         members = {"queue": queue, "line_group": group}
@@ -61,10 +61,10 @@ class UnitOfWork:
     """The messages that a plan changes.
 
     Args:
-        names: of the collections.
+        names: the names of the collections.
         now: the time of the change.
-        keep: what to keep as history and remembered keys.
-        expiring: whether the server deletes expired documents by itself.
+        keep: how long to keep history and remembered keys.
+        expiring: whether the server itself deletes expired documents.
     """
 
     def __init__(
@@ -115,17 +115,17 @@ class UnitOfWork:
     # Deciding.
 
     def lent_on(self, receipt: Receipt) -> Record | None:
-        """Return the message if it still has the receipt's token, else None: the fence of every later write."""
+        """Return the message if it still has the receipt's token, else None; this fences all later writes."""
         record = self.records.get(receipt.id)
         return record if record is not None and record.token == receipt.token else None
 
     def holder(self, queue: str, key: str | None) -> Record | None:
-        """Return the live message that holds a key, among the loaded ones."""
+        """Return the loaded live message that holds a key."""
         id_ = None if key is None else self._holders.get((queue, key))
         return None if id_ is None else self.records[id_]
 
     def place(self, record: Record) -> datetime | None:
-        """Return the due time that determined a message's place when it was last lent."""
+        """Return the due time that determined a message's place in line when it was last leased."""
         return self._places.get(record.id)
 
     def put(self, record: Record) -> None:
@@ -188,7 +188,7 @@ class UnitOfWork:
         yield from self._write_history()
 
     def write_alone(self, id_: int) -> Plan[Written]:
-        """Write one message by itself; return whether it was unchanged since it was read."""
+        """Write one message separately; return whether it was unchanged since it was read."""
         if id_ not in self.records:
             reply = yield commands.delete(self.names.messages, self._fence(id_))
             return "written" if reply["n"] else "lost"
@@ -210,7 +210,7 @@ class UnitOfWork:
         return {"q": self._fence(id_), "u": update} if update else None
 
     def _left_groups(self) -> set[GroupPlace]:
-        """Return the groups that a message has left, or in which it is no longer leased."""
+        """Return the groups that lost a message, or in which a message is no longer leased."""
         left: set[GroupPlace] = set()
         for id_ in self._touched:
             before = self._before.get(id_, {})
@@ -240,7 +240,7 @@ class UnitOfWork:
             yield commands.update(self.names.keys, changes)
 
     def until(self, until: datetime) -> dict[str, Any]:
-        """Return the expiry of something, also as a date by which the server deletes it."""
+        """Return a document's expiry fields; if the server deletes expired documents, one field is a date."""
         return {"until": micro(until)} | ({"expires": until} if self.expiring else {})
 
 

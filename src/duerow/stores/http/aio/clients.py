@@ -7,8 +7,8 @@ import os
 import weakref
 from typing import Any
 
-import anyio._backends._asyncio  # noqa: F401 - else imported in the event loop, with the first request
-import httpcore  # noqa: F401 - as well
+import anyio._backends._asyncio  # noqa: F401 - otherwise the first request would import it in the event loop
+import httpcore  # noqa: F401 - for the same reason
 import httpx
 
 from duerow.stores.http.site import Site

@@ -35,7 +35,7 @@ class HttpConnections:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AsyncExecute]:
-        """Lend a sender of requests, each of which is a separate transaction; see Connections.open."""
+        """Lend a function that sends requests, each a separate transaction; see Connections.open."""
         yield self._execute
 
     async def _execute(self, step: Request | Transaction) -> bytes:
@@ -56,7 +56,7 @@ class HttpConnections:
             await asyncio.sleep(seconds)
 
     def join(self, within: Any) -> AsyncExecute:
-        """Refuse: a transaction of the caller cannot reach the server's database."""
+        """Refuse: the caller's transaction cannot include the server's database."""
         refuse_to_join(within)
 
     async def begin(self) -> NoReturn:

@@ -36,7 +36,7 @@ class HttpConnections:
 
     @contextmanager
     def open(self) -> Iterator[Execute]:
-        """Lend a sender of requests, each of which is a separate transaction; see Connections.open."""
+        """Lend a function that sends requests, each a separate transaction; see Connections.open."""
         yield self._execute
 
     def _execute(self, step: Request | Transaction) -> bytes:
@@ -57,7 +57,7 @@ class HttpConnections:
             time.sleep(seconds)
 
     def join(self, within: Any) -> Execute:
-        """Refuse: a transaction of the caller cannot reach the server's database."""
+        """Refuse: the caller's transaction cannot include the server's database."""
         refuse_to_join(within)
 
     def begin(self) -> NoReturn:

@@ -36,7 +36,7 @@ class MemoryBulk:
 
     Args:
         messages: ends the turns of a batch.
-        receives: whether messages from another database can arrive.
+        receives: whether messages can be imported from another database.
     """
 
     def __init__(self, messages: MemoryMessages, receives: bool) -> None:
@@ -59,7 +59,7 @@ class MemoryBulk:
         return alone(partial(batches.lend, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds; see `BulkStore.leased_range`."""
+        """Read the messages of a claim in a range of ids; see `BulkStore.leased_range`."""
         ids: dict[str, Any] = {"first": first, "last": last, "limit": limit}
         return alone(partial(batches.leased_range, queue=queue, consumer=consumer, **ids))
 
@@ -68,7 +68,7 @@ class MemoryBulk:
         return alone(partial(batches.message_headers, queue=queue, receipts=receipts))
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Stage entries, which nobody sees yet; see `BulkStore.stage`."""
+        """Stage entries, which no consumer sees yet; see `BulkStore.stage`."""
         return alone(partial(batches.stage, batch=batch, part=part, entries=entries))
 
     def publish(

@@ -21,7 +21,7 @@ class MemoryHistory:
         return alone(partial(past.find, query=query))
 
     def prune(self, limit: int) -> Plan[int]:
-        """Delete what was kept long enough; see `HistoryStore.prune`."""
+        """Delete turns and keys that were kept long enough; see `HistoryStore.prune`."""
 
         def both(state: State, now: datetime) -> int:
             return past.prune(state, now, limit) + batches.prune(state, now, limit)

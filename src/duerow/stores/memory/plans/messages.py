@@ -24,8 +24,8 @@ class MemoryMessages:
     """Push, reserve and settle; see `duerow.store.MessageStore`.
 
     Args:
-        transactions: whether several messages can change together; if not, each turn of a settle takes effect by
-            itself, and a turn that also changes another message is refused with NotSupported.
+        transactions: whether several messages can change together. If not, each turn of a settle takes effect
+            separately, and a turn that also changes another message is refused with NotSupported.
     """
 
     def __init__(self, transactions: bool = True) -> None:
@@ -52,7 +52,7 @@ class MemoryMessages:
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Reserve due messages, oldest first; see `MessageStore.reserve`. No row is ever refused here."""
+        """Reserve due messages, oldest first; see `MessageStore.reserve`. This store never refuses a row."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}
         return alone(partial(steps.reserve, queue=queue, limit=limit, keep=keep, kinds=kinds, **terms))
 
@@ -61,9 +61,9 @@ class MemoryMessages:
         return alone(partial(steps.extend, receipts=receipts, lease=lease))
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns, then push their follow-ups; return the refused ones in the order given.
+        """End turns, then push their follow-ups; return the refused turns in the order given.
 
-        If a receipt is given twice, the turn that takes effect first ends; the other one is refused.
+        If a receipt is given twice, the turn that takes effect first is settled, and the other one is refused.
         """
         if self._transactions:
             yield BEGIN
@@ -116,5 +116,5 @@ class MemoryMessages:
         kinds: Mapping[str, Collection[str]] | None = None,
         relied_on: bool = False,
     ) -> Plan[timedelta | None]:
-        """Return how long until the next message is due; listeners hear of every push, so nothing is recorded."""
+        """Return how long until the next message is due; record nothing, because listeners hear about every push."""
         return alone(partial(steps.next_due, queues=queues, kinds=kinds or {}))

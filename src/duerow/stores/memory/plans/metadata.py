@@ -27,7 +27,7 @@ class MemoryMetadata:
         return alone(partial(steps.settings, queue=queue))
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
-        """Do nothing: a search looks at every message."""
+        """Do nothing: searches read every message."""
         return alone(_no_indexes)
 
     def set_schedule(self, change: ScheduleChange) -> Plan[bool]:

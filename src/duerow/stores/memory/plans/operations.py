@@ -1,4 +1,4 @@
-"""Look at queues, and change messages."""
+"""Inspect queues and change messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duerow.stores.memory.plans.single_step import alone
 
 
 class MemoryOperations:
-    """Statistics of queues, and changes of messages; see `duerow.store.OperationStore`."""
+    """Queue statistics, and changes to messages; see `duerow.store.OperationStore`."""
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
         """Read due messages without reserving them; see `OperationStore.peek`."""
@@ -36,7 +36,7 @@ class MemoryOperations:
         return alone(partial(steps.queue_stats, queue=queue, cap=cap))
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what keeps it from a consumer; see `OperationStore.inspect`."""
+        """Read a message and what prevents its delivery; see `OperationStore.inspect`."""
         return alone(partial(steps.inspect, queue=queue, id=id, key=key))
 
     def queues(self, with_empty: bool = False) -> Plan[list[str]]:

@@ -1,4 +1,4 @@
-"""There are no tables."""
+"""The schema plans, which do nothing because there are no tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.stores.memory.state import State
 
 
 class MemorySchema:
-    """No tables, so there is nothing to check or create; see `duerow.store.SchemaStore`."""
+    """There are no tables to check or create; see `duerow.store.SchemaStore`."""
 
     def check(self) -> Plan[None]:
         """Do nothing: there are no tables."""
@@ -23,11 +23,11 @@ class MemorySchema:
         return alone(_no_migrations)
 
     def migration_sql(self) -> str:
-        """Return a comment that says that there is nothing to run."""
+        """Return a comment: there is nothing to run."""
         return "-- The in-memory store has no tables: there is nothing to run.\n"
 
     def roles_sql(self, names: Mapping[str, str]) -> str:
-        """Raise NotSupported: nobody connects to it."""
+        """Raise NotSupported: this store has no logins."""
         raise NotSupported("the in-memory store has no roles: it belongs to the process that made it")
 
 

@@ -1,4 +1,4 @@
-"""A plan of one step."""
+"""Plans with a single step."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ T = TypeVar("T")
 
 
 def alone(step: Callable[[State, datetime], T]) -> Plan[T]:
-    """Return a plan of one step, which happens as a whole or not at all."""
+    """Return a plan with one step, which is atomic."""
     answer: T = yield step
     return answer

@@ -1,1 +1,1 @@
-"""The awaited connections to MongoDB; tools/generate_sync.py generates a part of `sync` from this folder."""
+"""The async connections to MongoDB; tools/generate_sync.py generates part of `sync` from this folder."""

@@ -1,4 +1,4 @@
-"""The clients of one target: one for each event loop."""
+"""The clients for one target: one for each event loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pymongo import AsyncMongoClient
 
 from duerow.stores.mongodb.target import GOODBYE, Target
 
-# PyMongo imports `auth` when the first connection logs in, which would be in the event loop.
+# PyMongo imports `auth` only when the first connection logs in, which would block the event loop.
 
 
 class Clients:
@@ -26,7 +26,7 @@ class Clients:
         self._home: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     def client(self) -> AsyncMongoClient[Any]:
-        """Return the client of the running loop, in this process.
+        """Return this process's client for the running loop.
 
         A user's client belongs to the first event loop that asks; another loop, such as a worker's, gets a copy.
         """
@@ -46,7 +46,7 @@ class Clients:
         return self._home() is loop
 
     async def close(self) -> None:
-        """Close the client of this loop, unless it is the user's."""
+        """Close the client for this loop, unless it is the user's."""
         with contextlib.suppress(KeyError):
             process, client = self._clients.pop(asyncio.get_running_loop())
             if process == os.getpid():
@@ -55,6 +55,6 @@ class Clients:
 
 
 def _like(client: AsyncMongoClient[Any]) -> AsyncMongoClient[Any]:
-    """Return another client of the same servers with the same options, for another loop."""
-    made: AsyncMongoClient[Any] = client._duplicate()  # PyMongo shows nobody all that a client was made of
+    """Return another client for the same servers, with the same options, for another loop."""
+    made: AsyncMongoClient[Any] = client._duplicate()  # no public API returns all options of a client
     return made

@@ -21,7 +21,7 @@ from duerow.stores.shield import afinish
 
 
 class MongoConnection:
-    """A connection: each command by itself, or in a transaction after BEGIN."""
+    """A connection: runs each command separately, or all commands after BEGIN in one transaction."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class MongoConnection:
 
 
 class MongoTransaction:
-    """A transaction that a handler writes in; see OwnTransaction. Its connection is the driver's session."""
+    """A transaction for a handler's own writes; see OwnTransaction. Its connection is the driver's session."""
 
     def __init__(self, lent: MongoConnection) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
@@ -143,6 +143,6 @@ def _unknown(error: PyMongoError) -> DuerowError:
 
 
 async def _end(session: AsyncClientSession) -> None:
-    """Return a session, and end what is left of its transaction; errors of a broken one are ignored."""
+    """End a session and any transaction still open on it; ignore errors if the session is broken."""
     with contextlib.suppress(PyMongoError):
         await session.end_session()

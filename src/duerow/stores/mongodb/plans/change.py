@@ -18,10 +18,10 @@ from duerow.stores.records import altered, lease_runs
 
 
 class MongoChange(MongoPlans):
-    """Plans that change messages for people."""
+    """Plans that change and remove messages."""
 
     def change(self, queue: str, changes: Sequence[Change], even_if_leased: bool, dry_run: bool) -> Plan[list[Refused]]:
-        """Change messages one by one, each of which sees the keys of those before; see OperationStore.change."""
+        """Change messages in order, so that each sees the keys set before it; see OperationStore.change."""
         context = self.context
         together = context.capabilities.transactions
         if together and not dry_run:
@@ -76,7 +76,7 @@ class MongoChange(MongoPlans):
         return removal
 
     def _tell_cancelled(self, queue: str, ids: Iterable[int]) -> Plan[None]:
-        """Mark messages before they are deleted: the deletion itself does not tell listeners the queue."""
+        """Mark messages before they are deleted, because a deletion does not show listeners the queue."""
         mark = {"$set": {CANCELLED_IN: cancellations(queue)}}
         for chunk in commands.in_commands(sorted(ids)):
             yield commands.update(self.names.messages, [commands.change({"_id": Int64(id_)}, mark) for id_ in chunk])

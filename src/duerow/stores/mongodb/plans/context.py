@@ -1,4 +1,4 @@
-"""What all plans share: the time, collection names, the server's features, and settings of queues."""
+"""The state that all plans share: the time, collection names, the server's features, and queue settings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from duerow.stores.mongodb.documents import CollectionNames
 from duerow.stores.mongodb.unit_of_work import UnitOfWork
 
 CLOCK_GOOD_FOR: Final = 60.0
-"""Seconds for which a reading of the server's clock is carried forward by the monotonic clock."""
+"""The seconds for which a reading of the server's clock is used, advanced by the monotonic clock."""
 
 SAID_GOOD_FOR: Final = 0.25
-"""Seconds for which the settings of a queue are cached: whether it is paused or drained."""
+"""The seconds for which queue settings are cached, such as whether the queue is paused or drained."""
 
 NEEDS: Final = (
     "needs a transaction, which MongoDB has on a replica set or a sharded cluster (one member is enough); this server "
@@ -27,11 +27,11 @@ NEEDS: Final = (
 )
 
 UNKNOWN: Final = Capabilities(wakes_consumers=False, passes_over=False)
-"""The assumed features of a server until it is asked."""
+"""The features that a server is assumed to have until it has been asked."""
 
 
 class MongoContext:
-    """What the plans of one store share.
+    """The state that the plans of one store share.
 
     Args:
         prefix: the prefix of all collection names.
@@ -40,7 +40,7 @@ class MongoContext:
 
     Attributes:
         names: the names of the collections.
-        capabilities: the features of the server, once it was asked.
+        capabilities: the features of the server; assumed until it has been asked.
     """
 
     def __init__(self, prefix: str, transactions: bool = True, clock: Clock | None = None) -> None:
@@ -53,23 +53,23 @@ class MongoContext:
         self._handing_out: dict[str, float] = {}
 
     def now(self) -> Plan[datetime]:
-        """Return the server's time: asked once a minute, and carried forward by the monotonic clock."""
+        """Return the server's time, which is read once a minute and advanced by the monotonic clock in between."""
         if self._clock is not None:
             return self._clock.now().astimezone(UTC)
         sampled = self._sampled
         if sampled is None or time.monotonic() - sampled[0] > CLOCK_GOOD_FOR:
             asked = time.monotonic()
             answer = yield commands.hello()
-            # Read somewhere between question and answer.
+            # The server read its clock between the question and the answer.
             self._sampled = sampled = (asked + time.monotonic()) / 2, answer["localTime"]
         at, then = sampled
         return then + timedelta(seconds=time.monotonic() - at)
 
     def work(self, now: datetime, keep: Retention | None = None) -> UnitOfWork:
-        """Return a unit of work at the current time, with what it is to keep."""
+        """Return a unit of work at this time, which keeps the given history and keys."""
         return UnitOfWork(self.names, now, keep, expiring=self._clock is None)
 
-    # What needs transactions.
+    # Features that need transactions.
 
     def need(self, what: str) -> None:
         """Raise NotSupported, before anything changes, if the server has no transactions."""
@@ -88,10 +88,10 @@ class MongoContext:
         if not self.capabilities.transactions and any(entry.group is not None for entry in entries):
             self.need("group=, which makes messages wait for one another,")
 
-    # What is said of queues.
+    # Queue settings.
 
     def settings(self, queue: str | None = None) -> Plan[list[QueueSettings]]:
-        """Return the settings of a queue, or of all; see MetadataStore.settings."""
+        """Return the settings of one queue or of all queues; see MetadataStore.settings."""
         chosen = {} if queue is None else {"_id": queue}
         found = yield commands.find(self.names.queues, chosen, {"_id": 1}, outside=True)
         return [
@@ -127,7 +127,7 @@ class MongoPlans:
     """Plans about one subject.
 
     Args:
-        context: what they share with the other plans of their store.
+        context: the state that all plans of the store share.
     """
 
     def __init__(self, context: MongoContext) -> None:

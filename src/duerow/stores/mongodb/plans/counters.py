@@ -32,7 +32,7 @@ class MongoCounters(MongoPlans):
         if self.context.capabilities.transactions:
             yield BEGIN
         found = yield commands.find(self.names.counts, old, limit=FOLDED_AT_ONCE)
-        # Taken away before they are added up: who loses them in between counts too few, never too many.
+        # Deleted before they are added up: if the process dies in between, the totals are too low, never too high.
         yield commands.delete_ids(self.names.counts, [one["_id"] for one in found])
         sums: dict[str, list[int]] = {}
         for one in found:

@@ -42,7 +42,7 @@ class MongoHistory(MongoPlans):
         return [history_row_of(one) for one in found]
 
     def prune(self, limit: int) -> Plan[int]:
-        """Delete what was kept long enough; see HistoryStore.prune."""
+        """Delete rows that were kept long enough; see HistoryStore.prune."""
         now = yield from self.context.now()
         gone = 0
         for collection, field, at in (
@@ -61,7 +61,7 @@ class MongoHistory(MongoPlans):
         return int(reply["n"])
 
     def _prune_staged(self, since: datetime, limit: int) -> Plan[int]:
-        """Delete what was staged but never published; each of these documents has several entries."""
+        """Delete documents that were staged but never published; each has several entries."""
         chosen = {"at": {"$lte": micro(since)}}
         found = yield commands.find(self.names.staged, chosen, limit=limit, shown={"count": 1})
         gone, ids = 0, []

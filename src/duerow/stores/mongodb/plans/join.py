@@ -1,7 +1,7 @@
 """Gather parts into sets, and turn complete sets into messages.
 
-A set is a document. Adding a part also writes that document. So if two transactions add parts at the same time, one of
-them starts again and sees the part of the other.
+Each set is a document, and adding a part also writes that document. If two transactions add parts at the same time,
+one of them is repeated and then sees the other one's part.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORGOTTEN_AT_ONCE = 20
 
 @dataclass
 class Sets:
-    """The sets of the turns of one call."""
+    """The sets that the turns of one call change."""
 
     work: UnitOfWork
     ids: Any
@@ -56,7 +56,7 @@ class Sets:
         return None
 
     def remaining(self, turns: Sequence[tuple[int, Turn]], refused: Mapping[int, Refused]) -> list[tuple[int, Turn]]:
-        """Return the turns that are still to be settled, with the final ends of parts."""
+        """Return the turns that have not been settled yet; parts now have their final ends."""
         left: list[tuple[int, Turn]] = []
         for place, turn in turns:
             if place in refused:
@@ -83,7 +83,7 @@ class Sets:
         return self.work.records.get(id_)
 
     def parts_of(self, set_id: int) -> Mapping[int, str]:
-        """Return the parts of the set with this message."""
+        """Return the parts of the set that has this message."""
         return self.parts.get(set_id, {})
 
     def begin(self, entry: Entry) -> Record:
@@ -118,7 +118,7 @@ class MongoJoin(MongoPlans):
     """Plans for the turns of parts and of due sets.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         push: adds messages.
     """
 
@@ -193,5 +193,5 @@ class MongoJoin(MongoPlans):
 
 
 def _id_of(place: SetPlace) -> str:
-    """Return the id of a set's document; no queue's name has a space."""
+    """Return the id of a set's document; it is unambiguous because queue names contain no spaces."""
     return " ".join(place)

@@ -1,4 +1,4 @@
-"""Everything besides messages: settings of queues, indexes, consumers, schedules and pipelines."""
+"""Metadata: queue settings, indexes, consumers, schedules and pipelines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MongoMetadata(MongoPlans):
     """Plans for metadata.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         push: adds messages.
     """
 
@@ -147,7 +147,7 @@ class MongoMetadata(MongoPlans):
     def _compare_and_set(
         self, collection: str, name: str, version: int | None, after: dict[str, Any] | None
     ) -> Plan[bool]:
-        """Replace a document by `after` (None: delete it) if it has this version (None: if there is none)."""
+        """Replace a document with `after` (None: delete it) if it has this version (None: if it does not exist)."""
         if version is None:
             if (yield commands.find(collection, {"_id": name})):
                 return False

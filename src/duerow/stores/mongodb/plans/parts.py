@@ -1,6 +1,6 @@
 """The parts of the store contract, composed of plans.
 
-Each part has the methods of its plans as attributes, so that a call goes directly to its plan.
+The methods of the plans are attributes of the part, so a call goes directly to its plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MongoMessages:
 
 
 class MongoOperations:
-    """Statistics of queues, and changes of messages; see `duerow.store.OperationStore`."""
+    """Queue statistics, and changes to messages; see `duerow.store.OperationStore`."""
 
     def __init__(self, read: MongoRead, pop: MongoPop, change: MongoChange) -> None:
         self.peek, self.count, self.tally = pop.peek, read.count, read.tally

@@ -32,7 +32,7 @@ class MongoPop(MongoPlans):
     """Plans that pop messages, or peek at them.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         priorities: finds the next messages in line.
     """
 
@@ -75,8 +75,9 @@ class MongoPop(MongoPlans):
     def _take_turns(self, first: Sequence[Record], work: UnitOfWork) -> Plan[None]:
         """Mark messages of groups as leased before they are deleted, so that the unique index stops concurrent claims.
 
-        A snapshot would not: an earlier message of the group may have become visible, and been leased, after it was
-        taken. If an expired lease is removed from another message, that write stops them instead.
+        A snapshot is not enough: an earlier message of the group may have become visible and been leased after the
+        snapshot was taken. If this pop removes an expired lease from another message of the group, that write stops
+        concurrent claims instead.
         """
         members = Counter(record.group for record in work.records.values())
         marks = [
@@ -88,18 +89,18 @@ class MongoPop(MongoPlans):
             yield commands.update(self.names.messages, some)
 
     def peek(self, queue: str, limit: int) -> Plan[list[Record]]:
-        """Read what `reserve` would return; see OperationStore.peek."""
+        """Read the messages that `reserve` would return; see OperationStore.peek."""
         now = yield from self.context.now()
         return (yield from commands.all_bounded(self._first(queue, limit, now, None)))
 
-    # Looking at who is first.
+    # The first messages in line.
 
     def _first(
         self, queue: str, limit: int, now: datetime, work: UnitOfWork | None, kinds: Collection[str] | None = None
     ) -> Plan[list[Record]]:
-        """Return the first messages in line whose turn it is, at most `limit`.
+        """Return the first messages in line that may be handed out, at most `limit`.
 
-        With `work` they are about to be taken: expired leases then do not keep groups back, and are removed.
+        `work` means that they are about to be taken: expired leases are then removed, and do not hold back groups.
         """
         first: list[Record] = []
         served: set[str] = set()
@@ -144,7 +145,7 @@ class MongoPop(MongoPlans):
             after = found[-1]
 
     def _pop_alone(self, queue: str, limit: int, kinds: Collection[str] | None) -> Plan[list[Record]]:
-        """Pop one message after the other, each by one atomic command."""
+        """Pop messages one at a time, each with one atomic command."""
         now = yield from self.context.now()
         taken: list[Record] = []
         if (yield from self.context.is_paused(queue)):
@@ -162,7 +163,7 @@ class MongoPop(MongoPlans):
 
 
 def _freed(work: UnitOfWork, group: MongoGroup, priority: int, now: datetime) -> MongoGroup:
-    """Remove an expired lease from a message that keeps its group back, if this line is late enough to see it."""
+    """Remove an expired lease that holds back a group, if its message is in this line or an earlier one."""
     if group.found is None or not has_lapsed(group.lent, priority, now):
         return group
     record = work.read(group.found)

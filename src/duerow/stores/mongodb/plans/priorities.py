@@ -1,4 +1,4 @@
-"""The lines of a queue: what is due at a priority, and which message of a group may be handed out."""
+"""The lines of a queue: the messages due at each priority, and the message of a group that may be handed out."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from duerow.stores.mongodb.plans.context import MongoPlans
 IN_LINE: Final = {"line_at": 1, "_id": 1}
 
 Found = dict[str, Any]
-"""A message document as it was read."""
+"""The document of a message, unchanged since it was read."""
 
 
 @dataclass(frozen=True)
 class MongoGroup:
-    """The first and the leased message of a group, as records and as documents."""
+    """The id of a group's first message, and the group's leased message as a record and as a document."""
 
     head: int | None
     lent: Record | None = None
@@ -36,7 +36,7 @@ class MongoPriorities(MongoPlans):
     """Reads lines and groups."""
 
     def next_line(self, queue: str, after: int | None) -> Plan[int | None]:
-        """Return the next priority with due times in the queue, with one read of the index."""
+        """Return the queue's next priority that has messages with a due time, with one read of the index."""
         above = PRIORITIES[0] - 1 if after is None else after
         priorities = {"$gt": above, "$lte": PRIORITIES[-1]}
         chosen: dict[str, Any] = {"queue": queue, "line_at": {"$gte": Int64(0)}, "priority": priorities}
@@ -45,7 +45,7 @@ class MongoPriorities(MongoPlans):
         return found[0]["priority"] if found else None
 
     def groups(self, queue: str, names: Iterable[str]) -> Plan[dict[str, MongoGroup]]:
-        """Return the first and the leased message of groups."""
+        """Return the first message and the leased message of each group."""
         wanted = sorted(names)
         heads: dict[str, int] = {}
         lent_ones: dict[str, Found] = {}
@@ -70,7 +70,7 @@ def is_kept_back(group: MongoGroup) -> bool:
 
 
 def has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
-    """Return whether the lease of a message in this line, or an earlier one, has ended."""
+    """Return whether the lease of a message has expired, and the message is in this line or an earlier one."""
     return (
         record is not None
         and record.leased_until is not None
@@ -80,7 +80,7 @@ def has_lapsed(record: Record | None, priority: int, now: datetime) -> bool:
 
 
 def behind(after: Found | None, now: datetime) -> dict[str, Any]:
-    """Return a filter for what is due after a place in line."""
+    """Return a filter for the due messages after a place in line."""
     end = micro(now + MICROSECOND)
     if after is None:
         return {"line_at": {"$gte": Int64(0), "$lt": end}}
@@ -89,5 +89,5 @@ def behind(after: Found | None, now: datetime) -> dict[str, Any]:
 
 
 def of_kinds(kinds: Collection[str] | None) -> dict[str, Any]:
-    """Return a filter for messages of these kinds; None: of all."""
+    """Return a filter for messages of these kinds; None: all kinds."""
     return {} if kinds is None else {"kind": {"$in": sorted(kinds)}}

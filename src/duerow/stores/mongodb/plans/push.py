@@ -1,4 +1,4 @@
-"""Push: create messages, and apply `on_duplicate` to those whose key a live message holds."""
+"""Push: create messages, and apply `on_duplicate` where a live message already holds the key."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from duerow.stores.mongodb.unit_of_work import KeyPlace, UnitOfWork
 from duerow.stores.records import created, met
 
 TRIES: Final = 3
-"""How often a push of many messages is tried in one transaction."""
+"""The maximum number of times that a push of many messages is tried in one transaction."""
 
 TRIES_ALONE: Final = 20
-"""How often the push of one message is tried before Conflict is raised."""
+"""The number of times that the push of one message is tried before Conflict is raised."""
 
 Former = Mapping[KeyPlace, int]
 """The former holders of remembered keys."""
@@ -57,7 +57,7 @@ class MongoPush(MongoPlans):
     def _push_at_once(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str | None
     ) -> Plan[list[Pushed]]:
-        """Push all in one transaction, or none."""
+        """Push all messages in one transaction, or none."""
         context = self.context
         if context.capabilities.transactions and (once is not None or not _is_lone(entries)):
             yield BEGIN
@@ -82,10 +82,10 @@ class MongoPush(MongoPlans):
     def _push_in_any_case(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime
     ) -> Plan[list[Pushed]]:
-        """Push all in one transaction; if that keeps conflicting with others, push each message in its own.
+        """Push all messages in one transaction; if it keeps conflicting with others, push each message in its own.
 
-        The server ends a transaction as soon as it conflicts with another one. One with many messages that others work
-        on might never succeed.
+        The server aborts a transaction as soon as it conflicts with another one. A transaction with many messages that
+        other clients are changing might never succeed.
         """
         if len(entries) == 1:
             return (yield from self._push_by_itself(entries[0], on_duplicate, now))
@@ -100,7 +100,7 @@ class MongoPush(MongoPlans):
             except StoreUnavailable as error:
                 if not pushed:
                     raise
-                # No Conflict, after which all of them would be pushed again.
+                # This is not raised as Conflict, because then all of them would be pushed again.
                 raise StoreUnavailable(f"{len(pushed)} of {len(entries)} were pushed: {error}", "unknown") from error
         return pushed
 
@@ -114,18 +114,18 @@ class MongoPush(MongoPlans):
         return pushed
 
     def note_once(self, name: str, now: datetime) -> Plan[bool]:
-        """Record that something with this name happens now; return False if it happened before."""
+        """Record that the event with this name happens now; return False if it has happened before."""
         if (yield commands.find(self.names.noted, {"_id": name})):
             return False
         yield commands.insert(self.names.noted, [{"_id": name, "at": micro(now)}])
         return True
 
     def ids(self, count: int) -> Plan[range]:
-        """Return unused ids in order; some of them may never be used."""
+        """Return unused ids in ascending order; some of them may never be used."""
         if not count:
             return range(0)
         counter = (yield commands.take_numbers(self.names.counters, count))["value"]
-        if counter is None:  # the server makes collections as they are written to: without their indexes
+        if counter is None:  # writing would create the collection, without its indexes
             raise SchemaOutdated("the collections of this database are gone, or were never made: ", *HOW_TO_MIGRATE)
         last = int(counter["last"])
         return range(last - count + 1, last + 1)
@@ -141,7 +141,7 @@ class MongoPush(MongoPlans):
     def push_into(
         self, work: UnitOfWork, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False
     ) -> Plan[list[Pushed]]:
-        """Decide about messages one by one, each of which sees the keys of those before it; nothing is written.
+        """Decide about messages in order, so that each sees the keys of those before it; write nothing.
 
         Raises:
             DuplicateKey: with "reject".
@@ -188,7 +188,7 @@ class MongoPush(MongoPlans):
         return former
 
     def _forget_keys(self, entries: Iterable[Entry]) -> Plan[None]:
-        """Forget the former holders of the keys that are pushed, whose time is over."""
+        """Forget the expired former holders of the pushed keys."""
         chosen = [{"queue": entry.queue, "key": entry.key} for entry in entries if entry.key is not None]
         for some in commands.in_commands(chosen):
             yield commands.delete(self.names.keys, *some)
@@ -196,10 +196,10 @@ class MongoPush(MongoPlans):
     # Without transactions.
 
     def _push_alone(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, now: datetime) -> Plan[list[Pushed]]:
-        """Push one after the other: each message is written, or merged into the holder of its key, by itself.
+        """Push messages one at a time: insert each separately, or merge it into the holder of its key.
 
-        With "reject" all keys are checked first. If another producer pushes one of them after that, the written
-        messages are removed again, unless a consumer has reserved them.
+        With "reject", all keys are checked first. If another producer then pushes one of the keys, the messages that
+        were already written are removed again, unless a consumer has reserved them.
         """
         if on_duplicate == "reject":
             work = self.context.work(now)
@@ -217,7 +217,7 @@ class MongoPush(MongoPlans):
         return pushed
 
     def _push_one(self, id_: int, entry: Entry, on_duplicate: OnDuplicate, now: datetime) -> Plan[Pushed]:
-        """Insert a message, or change the holder of its key if nobody else did in between; otherwise try again."""
+        """Insert a message, or change the holder of its key; try again if the holder has changed in the meantime."""
         while True:
             held = None
             if entry.key is not None:
@@ -248,12 +248,12 @@ class MongoPush(MongoPlans):
 
 
 def _is_lone(entries: Sequence[Entry]) -> bool:
-    """Whether it is one message that affects no other: it is inserted at once, without a transaction."""
+    """Return whether this is a single message that affects no other, so it can be inserted without a transaction."""
     return len(entries) == 1 and entries[0].key is None
 
 
 def _refuse_taken_keys(entries: Sequence[Entry], is_held: Any, former: Former, remembered: bool) -> None:
-    """Raise DuplicateKey for the first queue in which keys are taken, by messages there or by earlier entries."""
+    """Raise DuplicateKey for the first queue with taken keys, whether by its messages or by earlier entries."""
     asked: set[KeyPlace] = set()
     taken: dict[str, dict[str, None]] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Read messages and finished turns, without reserving any."""
+"""Read messages and finished turns without reserving anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from duerow.stores.mongodb.plans.metadata import MongoMetadata
 from duerow.stores.mongodb.plans.priorities import MongoPriorities, of_kinds
 
 LAST: Final = "_last"
-"""A field for sorting: messages that lack the order's field come last."""
+"""A field for sorting: messages without the field of the order come last."""
 
 GROUPED: Final = {"group": 1, "due_at": 1, "leased_by": 1}
 
@@ -32,7 +32,7 @@ class MongoRead(MongoPlans):
     """Plans that read.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         priorities: finds the next messages in line.
         metadata: reads consumers.
     """
@@ -94,9 +94,9 @@ class MongoRead(MongoPlans):
         return found
 
     def _by_due_time(self, chosen: dict[str, Any], order: Order, limit: int) -> Plan[list[dict[str, Any]] | None]:
-        """Read a page by its index, which does not order equal due times by id; None if messages change meanwhile.
+        """Read a page with the index, which does not order equal due times by id; None if messages change meanwhile.
 
-        The first read finds the last due time of the page, the second all messages up to it.
+        The first read finds the last due time of the page, and the second reads all messages up to that time.
         """
         messages, way = self.names.messages, -1 if order.descending else 1
         page: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ class MongoRead(MongoPlans):
             behind, within = ("$lte", "$gte") if order.descending else ("$gte", "$lte")
             bounds: list[dict[str, Any]] = [{"due_at": {"$ne": None}}]
             if order.after is not None and order.after[0] not in (FIRST, LATEST):
-                bounds.append({"due_at": {behind: micro(order.after[0])}})  # the index is read from there
+                bounds.append({"due_at": {behind: micro(order.after[0])}})  # where the scan of the index begins
             due = {"$and": [chosen, *bounds]}
             times = yield commands.bounded(commands.find(messages, due, {"due_at": way}, limit, {"due_at": 1}))
             if len(times) == limit:
@@ -187,7 +187,7 @@ class MongoRead(MongoPlans):
         return [(_at(one, by), 1) for one in found]
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what keeps it from a consumer; see OperationStore.inspect."""
+        """Read a message and what prevents its delivery; see OperationStore.inspect."""
         return commands.all_bounded(self._inspect(queue, id, key))
 
     def _inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
@@ -203,7 +203,7 @@ class MongoRead(MongoPlans):
         return Inspection(now, record, blocker, any(one.paused for one in said), known)
 
     def _blocker(self, record: Record) -> Plan[Record | None]:
-        """Return the message of its group that has to leave first: the leased one, otherwise the first one."""
+        """Return the message of the group that has to leave first: the leased one, or else the first one."""
         if record.group is None or record.status not in ("new", "error"):
             return None
         group = (yield from self._priorities.groups(record.queue, [record.group]))[record.group]
@@ -254,7 +254,7 @@ class MongoRead(MongoPlans):
         return micros(told_moment(found[0]["due_at"])) if found else None
 
     def _grouped(self, queue: str, now: int) -> Plan[list[tuple[str, int]]]:
-        """Return what each message of a group with a due time waits for; they are read one by one."""
+        """Return the state and the due time of each message of a group that has one; this reads them one by one."""
         chosen = {"queue": queue, "line_group": {"$exists": True}}
         found = yield commands.find(self.names.messages, chosen, {"_id": 1}, shown=GROUPED)
         heads: dict[str, Any] = {}
@@ -284,7 +284,7 @@ class MongoRead(MongoPlans):
         kinds: Mapping[str, Collection[str]] | None = None,
         relied_on: bool = False,
     ) -> Plan[timedelta | None]:
-        """Return how long until the next message is due, without recording who sleeps; see MessageStore.next_due."""
+        """Return how long until the next message is due; record no sleeping consumers. See MessageStore.next_due."""
         now = yield from self.context.now()
         dues: list[int] = []
         for queue in queues:
@@ -320,7 +320,7 @@ class MongoRead(MongoPlans):
         for one in found:
             lender = lenders.get(one["_id"])
             if lender is not None and lender["_id"] != one["head"]:
-                # It ends, at the latest, when its lease does.
+                # That message's turn ends, at the latest, when its lease does.
                 turns.append(("turn", micros(told_moment(lender.get("due_at")))))
             elif one.get("due") is not None and (kinds is None or one.get("kind") in kinds):
                 turns.append(("turn", micros(told_moment(one["due"]))))

@@ -22,7 +22,7 @@ class MongoReceive(MongoPlans):
     """Plans that import from another database.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         push: adds messages.
     """
 
@@ -35,8 +35,8 @@ class MongoReceive(MongoPlans):
     ) -> Plan[list[Reception]]:
         """Import messages and finished turns; see BulkStore.receive.
 
-        If two transactions write the same name, or a message with the same key, a unique index makes one of them fail;
-        it is repeated, and then sees what the other wrote.
+        If two transactions write the same name, or messages with the same key, a unique index makes one of them fail.
+        It is repeated, and then sees what the other one wrote.
         """
         context = self.context
         context.need("receiving messages from another database")
@@ -59,12 +59,12 @@ class MongoReceive(MongoPlans):
         return ["refused" if one.name in refused else "arrived" if one.name in fresh else "before" for one in arrivals]
 
     def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
-        """Return a new id for each id from elsewhere, in the same order."""
+        """Return a new id for each id from the other database, in the same order."""
         old = sorted({what.id for what in those})
         return dict(zip(old, (yield from self._push.ids(len(old))), strict=True))
 
     def _noted(self, arrivals: Iterable[Arrival]) -> Plan[set[str]]:
-        """Return which of the names are noted, as arrived or as refused for good."""
+        """Return the names that are recorded already, either as arrived or as permanently refused."""
         noted: set[str] = set()
         names = {one.name for one in arrivals}
         for chunk in commands.in_commands(sorted(names | {name + REFUSED for name in names})):
@@ -76,7 +76,7 @@ class MongoReceive(MongoPlans):
             yield commands.insert(self.names.noted, [{"_id": name, "at": micro(work.now)} for name in chunk])
 
     def _receive_messages(self, work: UnitOfWork, arrivals: Sequence[Arrival], ids: dict[int, int]) -> Plan[set[str]]:
-        """Decide about messages one after the other; return the names of those whose key a live message holds."""
+        """Decide about messages in order; return the names of those whose key a live message holds."""
         records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
         live = [record for record in records.values() if record.status in LIVE]
         yield from work.load_holders((record.queue, record.key) for record in live if record.key is not None)
@@ -99,7 +99,7 @@ class MongoReceive(MongoPlans):
 
 
 def _notes_of(taken: Iterable[str]) -> Iterable[str]:
-    """Yield the notes about arrivals that are refused for good: that they came, and that they were refused."""
+    """Yield two records for each permanently refused arrival: that it arrived, and that it was refused."""
     for name in taken:
         yield name
         yield name + REFUSED

@@ -1,8 +1,8 @@
 """Reserve and lend: the next messages in line, one of each group.
 
-A claim picks due messages, lends those that are unchanged since, and reads back which ones it got. Each message is lent
-by one atomic write, so none goes to two consumers. One message of a group at a time has `lent_group`, which has a
-unique index. The history of expired leases is written in a transaction with the message.
+A claim picks due messages, leases those that have not changed in the meantime, and reads back the messages it got. One
+atomic write leases each message, so two consumers never get the same one. Only one message of a group at a time has
+`lent_group`, which has a unique index. The history of an expired lease is written in one transaction with the message.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LOG: Final = logging.getLogger("duerow.store")
 Outcome = Literal["lent", "buried", "aside", "freed", "lost", "locked"]
 
 LOCK_WAIT: Final = 250
-"""Milliseconds that a claim waits for a transaction that has locked a picked message, before it skips the message."""
+"""The milliseconds that a claim waits for a transaction that has locked a message, before it skips the message."""
 
 MORE_FOR_EACH: Final = 5
 """Additional milliseconds for each message of a batch."""
@@ -54,7 +54,7 @@ MORE_FOR_EACH: Final = 5
 _OF_THE_LIVE: Final = dict.fromkeys(
     ("due_at", "line_at", "live_key", "line_group", "lent_group", "leased_by", "leased_until", "place"), ""
 )
-"""The fields that a dead message does not have."""
+"""The fields that only live messages have."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ClaimTerms:
 
     @property
     def until(self) -> int:
-        """When the leases end, as it is stored."""
+        """The stored form of the time at which the leases end."""
         return micro(self.now + self.lease)
 
 
@@ -81,10 +81,10 @@ class MongoClaim:
     """The progress of a claim.
 
     Attributes:
-        limit: how many messages to lend.
-        lent: the messages that it has lent, with their former places in line.
-        buried: the messages that it has buried instead.
-        served: the groups of which it has lent a message.
+        limit: how many messages to lease.
+        lent: the messages leased so far, with their former places in line.
+        buried: the messages buried instead.
+        served: the groups from which a message was leased.
         waiting: the groups seen in the current line, each with the message that may still appear there.
         locked: messages that another transaction has locked.
     """
@@ -98,7 +98,7 @@ class MongoClaim:
 
     @property
     def wanted(self) -> int:
-        """How many messages are still to be lent."""
+        """How many more messages to lease."""
         return self.limit - len(self.lent)
 
 
@@ -106,7 +106,7 @@ class MongoReserve(MongoPlans):
     """Plans that hand messages out.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         priorities: finds the next messages in line.
     """
 
@@ -126,7 +126,7 @@ class MongoReserve(MongoPlans):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Reserve due messages one by one, so that a refused row affects no other; see MessageStore.reserve."""
+        """Reserve due messages; a message that the server refuses affects no others. See MessageStore.reserve."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
         return Reserved(sorted(claim.lent, key=_in_line), claim.buried)
 
@@ -177,9 +177,9 @@ class MongoReserve(MongoPlans):
         return claim
 
     def _claim_line(self, terms: ClaimTerms, priority: int, claim: MongoClaim) -> Plan[None]:
-        """Lend what is due at one priority, until there is enough or nothing is left.
+        """Lease the due messages of one priority until there are enough or none are left.
 
-        A message that was lent or buried is no longer due; one that has to wait is left out of the next look.
+        Messages that were leased or buried are no longer due; the next read leaves out those that have to wait.
         """
         claim.waiting = {}
         while claim.wanted:
@@ -202,7 +202,7 @@ class MongoReserve(MongoPlans):
                 yield from self._lend_picked(terms, priority, plain, others, claim)
 
     def _bury_odd(self, terms: ClaimTerms, odd: Sequence[Found], claim: MongoClaim) -> Plan[None]:
-        """Bury messages whose fields have wrong types, so that they cannot be lent; all else about them stays."""
+        """Bury messages that cannot be leased because fields have the wrong type; leave their other fields alone."""
         for one in odd:
             id_, token = one["_id"], one.get("token")
             why = encode_failure(Failure("CodecError", f"message {id_} cannot be handed out: {record_of(one).damage}"))
@@ -214,7 +214,7 @@ class MongoReserve(MongoPlans):
     def _lend_picked(
         self, terms: ClaimTerms, priority: int, plain: Sequence[Any], others: Sequence[Found], claim: MongoClaim
     ) -> Plan[None]:
-        """Lend or bury the picked messages; of those with a group or a lease, only the ones whose turn it is."""
+        """Lease or bury picked messages: the plain ones, and the others (with a group or a lease) whose turn it is."""
         changes = [_lend_all(terms, priority, plain)] if plain else []
         tried = list(plain)
         for one in others:
@@ -251,16 +251,16 @@ class MongoReserve(MongoPlans):
                 yield from self._lend_apart(terms, change, claim)
         if not tried:
             return
-        # With its lease, since a claim of the same name may have had a message before, or have extended it meanwhile.
+        # The lease's end is compared, too: a claim with the same name may have leased or extended the message before.
         ours = {"_id": {"$in": tried}, "queue": terms.queue, "leased_by": terms.consumer, "leased_until": terms.until}
         got = [_in_its_place(one) for one in (yield commands.find(self.names.messages, ours, shown=PLAIN))]
         claim.lent += got
         claim.served |= {record.group for record in got if record.group is not None}
 
-    # What the server refuses of one message.
+    # Messages that the server refuses to change.
 
     def _lend_apart(self, terms: ClaimTerms, change: dict[str, Any], claim: MongoClaim) -> Plan[None]:
-        """Lend one message; set it aside if the server refuses the changed document."""
+        """Lease one message; set it aside if the server refuses the changed document."""
         chosen = change["q"]["_id"]
         id_ = int(chosen["$in"][0] if isinstance(chosen, dict) else chosen)
         try:
@@ -274,7 +274,7 @@ class MongoReserve(MongoPlans):
             claim.locked.add(id_)
 
     def _lapse_apart(self, terms: ClaimTerms, found: Found, claim: MongoClaim) -> Plan[Outcome]:
-        """Lend a message whose lease ended unsettled, or bury it; set it aside if that is refused."""
+        """Lease or bury a message whose lease expired; set it aside if the server refuses that."""
         try:
             return (yield from self._lapse(terms, found, free=False))
         except StoreRefused as refused:
@@ -283,7 +283,7 @@ class MongoReserve(MongoPlans):
             return "aside" if (yield from self._set_aside(terms, int(found["_id"]), refused, claim)) else "locked"
 
     def _set_aside(self, terms: ClaimTerms, id_: int, refused: StoreRefused, claim: MongoClaim) -> Plan[bool]:
-        """Bury a message with the reason, and write nothing else; return whether that succeeded."""
+        """Bury a message with the reason, and change nothing else; return whether that succeeded."""
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
         try:
             if self.context.capabilities.transactions:
@@ -314,7 +314,7 @@ class MongoReserve(MongoPlans):
         return [GivenUp(record.id, record.key, record.attempts, error)]
 
     def _lend_unlocked(self, changes: Sequence[dict[str, Any]], claim: MongoClaim) -> Plan[None]:
-        """Lend one by one, each in its own transaction: these do not wait, and skip locked messages."""
+        """Make each change in its own transaction, which skips locked messages instead of waiting for them."""
         for change in changes:
             try:
                 yield Together(partial(self._lend_one, change))
@@ -328,9 +328,9 @@ class MongoReserve(MongoPlans):
     def _having_their_turn(
         self, terms: ClaimTerms, priority: int, found: Sequence[Found], claim: MongoClaim
     ) -> Plan[list[Found]]:
-        """Return which of the picked messages with a group or a lease may be lent; of a group, only its head.
+        """Return the picked messages with a group or a lease that may be leased; of each group, only the head.
 
-        Each group seen here is left out of this line from now on, except for its head unless that is kept back.
+        In this line, the claim then ignores the groups seen here, except for heads that are not held back.
         """
         names = {one["group"] for one in found if "group" in one}
         groups = (yield from self._priorities.groups(terms.queue, names)) if names else {}
@@ -347,20 +347,20 @@ class MongoReserve(MongoPlans):
             for one in found
             if ("leased_by" in one if "group" not in one else claim.waiting[one["group"]] == one["_id"])
         ]
-        # Whether it is lent or another one is faster: this claim has met it.
+        # Even if another claim is faster, this claim must not try these heads again.
         claim.waiting |= {one["group"]: None for one in turns if "group" in one}
         return turns
 
     def _putbehind(self, queue: str, name: str, group: MongoGroup, late: Sequence[Any]) -> Plan[None]:
-        """Take messages out of line that have to wait for another one of their group, so that claims read them once.
+        """Take messages that have to wait for another one of their group out of line, so that claims read them once.
 
-        The other one is written too. If it leaves at the same time, one of the two transactions is rolled back, so no
-        message is left waiting that nobody would promote.
+        The message for which they wait is written too. If it leaves the queue at the same time, one of the two
+        transactions is rolled back, so no message is left waiting forever.
         """
         blocker = group.lent.id if group.lent is not None and is_kept_back(group) else group.head
         if blocker is None:
             return
-        with suppress(Conflict):  # it is leaving; or another claim does the same
+        with suppress(Conflict):  # the blocker is leaving, or another claim is doing the same
             yield Together(partial(self._put_behind_together, queue, name, blocker, late))
 
     def _put_behind_together(self, queue: str, name: str, blocker: int, late: Sequence[Any]) -> Plan[None]:
@@ -371,7 +371,7 @@ class MongoReserve(MongoPlans):
             change = commands.change(waits, {"$unset": {"line_at": ""}}, multi=True)
             yield commands.update(self.names.messages, [change])
 
-    # Leases that ended.
+    # Expired leases.
 
     def _free(self, terms: ClaimTerms, record: Record | None) -> Plan[None]:
         """Remove an expired lease from a message that is no longer the first of its group."""
@@ -381,7 +381,7 @@ class MongoReserve(MongoPlans):
                 yield from self._lapse(terms, found[0], free=True)
 
     def _lapse(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
-        """Lend a message whose lease expired, or bury it if that was its last attempt; or only remove its lease."""
+        """Lease a message whose lease expired, or bury it after its last attempt; `free`: only remove its lease."""
         if terms.keep is None and "group" not in found:
             outcome, after, place = _lapsed(terms, record_of(found), free)
             change = _unless_changed(found, document(after, place))
@@ -393,7 +393,7 @@ class MongoReserve(MongoPlans):
         try:
             kept: Outcome = yield Together(partial(self._lapse_and_keep, terms, found, free))
         except Conflict:
-            return "locked"  # another consumer noticed it, too
+            return "locked"  # another consumer is handling the expired lease
         return kept
 
     def _lapse_and_keep(self, terms: ClaimTerms, found: Found, free: bool) -> Plan[Outcome]:
@@ -420,7 +420,7 @@ def after_error(terms: ClaimTerms, record: Record) -> str:
 
 
 def _lapsed(terms: ClaimTerms, record: Record, free: bool) -> tuple[Outcome, Record, datetime | None]:
-    """Return what becomes of a message whose lease ended unsettled, and the place in line that it keeps."""
+    """Return the outcome for a message whose lease expired, the changed message, and the place in line it keeps."""
     failed = replace(record, last_error=after_error(terms, record))
     if free:
         return "freed", settled(failed), None
@@ -432,9 +432,9 @@ def _lapsed(terms: ClaimTerms, record: Record, free: bool) -> tuple[Outcome, Rec
 
 
 def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
-    """Return a filter for what is due in a line; of the groups seen before, only what may still be lent.
+    """Return a filter for due messages in a line; of groups already seen, only heads that may still be leased.
 
-    The lower bound lets the server use the partial index; the upper one is the microsecond after now.
+    The lower bound lets the server use the partial index; the upper bound is one microsecond after now.
     """
     chosen: dict[str, Any] = {"queue": terms.queue, "priority": priority, **behind(None, terms.now)}
     chosen |= of_kinds(terms.kinds)
@@ -450,7 +450,7 @@ def _due(terms: ClaimTerms, priority: int, claim: MongoClaim) -> dict[str, Any]:
 
 
 def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str, Any]:
-    """Lend those of the picked messages that are still in this line, have no group and are not leased."""
+    """Return the change that leases picked messages if they are still in this line, without a group or a lease."""
     until = terms.until
     still = {"_id": {"$in": list(ids)}, "queue": terms.queue, "priority": priority, **behind(None, terms.now)}
     still |= {"leased_by": {"$exists": False}, "group": {"$exists": False}}
@@ -459,7 +459,7 @@ def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str,
         "due_at": until,
         "line_at": until,
         "leased_until": until,
-        "leased_by": {"$literal": terms.consumer},  # in a pipeline a text that begins with $ would name a field
+        "leased_by": {"$literal": terms.consumer},  # in a pipeline, a string that begins with $ names a field
         "last_attempt_at": micro(terms.now),
         "attempts": {"$add": ["$attempts", 1]},
         "token": {"$add": ["$token", Int64(1)]},
@@ -468,7 +468,7 @@ def _lend_all(terms: ClaimTerms, priority: int, ids: Sequence[Any]) -> dict[str,
 
 
 def _unless_changed(found: Found, after: dict[str, Any]) -> dict[str, Any]:
-    """Change a message unless its token has changed since it was read, or its due time: then it was extended."""
+    """Return the change of a message that is made only if its token and its due time are still as they were read."""
     still = {"_id": found["_id"], "token": found["token"], "due_at": found.get("due_at")}
     return commands.change(still, difference(found, after))
 

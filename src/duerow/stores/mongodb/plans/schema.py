@@ -1,4 +1,4 @@
-"""Find out the server's features, and check and create the collections."""
+"""Detect the server's features, and check and create the collections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MongoSchema(MongoPlans):
     """Plans for the server and the collections.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         learn: called with the server's features.
     """
 
@@ -38,21 +38,21 @@ class MongoSchema(MongoPlans):
         return (yield from schema.migrate(self.names))
 
     def migration_sql(self) -> str:
-        """Return what `migrate` would do on an empty database, for mongosh."""
+        """Return a mongosh script that does what `migrate` does on an empty database."""
         return schema.script(self.names)
 
     def roles_sql(self, names: Mapping[str, str]) -> str:
-        """Raise NotSupported: roles are created by MongoDB's own commands."""
+        """Raise NotSupported: roles are created with MongoDB's own commands."""
         raise NotSupported(
             "duerow prints no roles for MongoDB, which grants rights with createRole instead of GRANT: readWrite on "
             "the database is enough for everything, read is enough for reading"
         )
 
     def _detect_server(self) -> Plan[None]:
-        """Learn what the server is able to do.
+        """Detect the server's features.
 
         Raises:
-            ConfigurationError: it is too old.
+            ConfigurationError: the server is too old.
         """
         answer: dict[str, Any] = yield commands.hello()
         if answer["maxWireVersion"] < OLDEST_WIRE:

@@ -44,7 +44,7 @@ class MongoSettle(MongoPlans):
     """Plans that end turns.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         push: adds messages.
         join: gathers parts into sets.
     """
@@ -54,7 +54,7 @@ class MongoSettle(MongoPlans):
         self._push, self._join = push, join
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Extend leases, then read which tokens remain, since extending keeps them; see MessageStore.extend."""
+        """Extend leases, then read which tokens are still valid (extending keeps them); see MessageStore.extend."""
         until = (yield from self.context.now()) + lease
         later = {"$set": dict.fromkeys(("due_at", "line_at", "leased_until"), micro(until))}
         changes = [commands.change(commands.fence(one.id, one.token), later) for one in sorted(receipts, key=_by_id)]
@@ -69,7 +69,7 @@ class MongoSettle(MongoPlans):
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns, then push their follow-ups; see MessageStore.settle.
 
-        If a receipt is given twice, the turn that takes effect first ends; the other one is refused.
+        If a receipt is given twice, the turn that takes effect first is settled, and the other one is refused.
         """
         context = self.context
         context.check_keeping(keep)
@@ -85,7 +85,7 @@ class MongoSettle(MongoPlans):
         return refused
 
     def settle_into(self, work: UnitOfWork, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """Decide how turns end, and push their follow-ups; nothing is written except sets."""
+        """Decide how turns end, and push their follow-ups; write nothing except sets."""
         yield from work.load(turn.receipt.id for turn in turns)
         yield from work.load_holders(_keys_wanted(turns))
         sets = yield from self._join.load_sets(work, turns)
@@ -112,7 +112,7 @@ class MongoSettle(MongoPlans):
     # Without transactions.
 
     def _require_lone_turns(self, turns: Sequence[Turn]) -> None:
-        """Raise NotSupported if a turn would have to change another message together with its own."""
+        """Raise NotSupported if a turn would also have to change a message other than its own."""
         context = self.context
         for turn in turns:
             if following(turn.end):
@@ -127,7 +127,7 @@ class MongoSettle(MongoPlans):
                     context.need(f"the join of message {turn.receipt.id}")
 
     def _settle_each(self, turns: Sequence[Turn], now: datetime) -> Plan[list[Refused]]:
-        """End turns, each by one atomic write: a refused turn does not affect the others."""
+        """End each turn with one atomic write, so that a refused turn does not affect the others."""
         read = self.context.work(now)
         yield from read.load(turn.receipt.id for turn in turns)
         refused: dict[int, Refused] = {}
@@ -138,7 +138,7 @@ class MongoSettle(MongoPlans):
         return [refused[place] for place in sorted(refused)]
 
     def _settle_alone(self, work: UnitOfWork, turn: Turn) -> Plan[DuerowError | None]:
-        """End one turn. The server refuses a taken key itself, so nothing can happen between a check and the write."""
+        """End one turn. The server itself refuses a taken key, so there is no gap between a check and the write."""
         before = work.lent_on(turn.receipt)
         error = end_turn(work, turn)
         if before is None or error is not None:
@@ -156,7 +156,7 @@ class MongoSettle(MongoPlans):
 
 
 def end_turn(work: UnitOfWork, turn: Turn) -> DuerowError | None:
-    """End a turn, without its `then`, and write its history; return why it was refused, or None."""
+    """End a turn, but ignore its `then`, and write its history; return why it was refused, or None."""
     record, now = work.lent_on(turn.receipt), work.now
     if record is None:
         return LeaseLost(turn.receipt.id)
@@ -183,7 +183,7 @@ def end_turn(work: UnitOfWork, turn: Turn) -> DuerowError | None:
 
 
 def in_order_of_effect(turns: Iterable[Numbered]) -> list[Numbered]:
-    """Return turns with their places in the call, in the order of effect, and by id within a kind."""
+    """Return turns with their places in the call, in the order in which they take effect: by kind of end, then id."""
 
     def effect(numbered: Numbered) -> tuple[int, int]:
         _, turn = numbered
@@ -193,7 +193,7 @@ def in_order_of_effect(turns: Iterable[Numbered]) -> list[Numbered]:
 
 
 def _without_repeated(turns: Sequence[Turn], refused: dict[int, Refused]) -> list[Numbered]:
-    """Return turns in the order of effect; if a receipt is given twice, all but the first turn are refused."""
+    """Return turns in the order in which they take effect; refuse all but the first turn with the same receipt."""
     used: set[Receipt] = set()
     left: list[Numbered] = []
     for place, turn in in_order_of_effect(enumerate(turns)):
@@ -206,7 +206,7 @@ def _without_repeated(turns: Sequence[Turn], refused: dict[int, Refused]) -> lis
 
 
 def _keys_wanted(turns: Iterable[Turn]) -> list[tuple[str, str]]:
-    """Return the keys that moves take, including moves that turns of sets may become."""
+    """Return the keys that moves take, including moves with which the turns of sets may end."""
     ends: list[End | None] = []
     for turn in turns:
         ends.append(turn.end)
@@ -229,7 +229,7 @@ def _move(work: UnitOfWork, record: Record, move: Moved) -> DuplicateKey | None:
         return None
     if move.on_duplicate == "reject":
         return DuplicateKey(move.to, [move.key])
-    # Another message stands for this one from now on.
+    # From now on, the message that holds the key replaces this one.
     work.note(history_rows.ended(record, place, work.now, move, met=True))
     work.left(record)
     entry = Entry(move.to, move.key, kind, payload, move.headers, move.due, move.delay, move.group, move.priority)

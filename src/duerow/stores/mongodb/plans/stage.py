@@ -1,4 +1,4 @@
-"""Batches: entries are staged where no consumer sees them, and published at once."""
+"""Batches: entries are staged where no consumer sees them, and then published all at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MongoStage(MongoPlans):
     """Plans for batches.
 
     Args:
-        context: what all plans of the store share.
+        context: the state that all plans of the store share.
         push: adds messages.
         settle: ends turns.
     """
@@ -33,7 +33,7 @@ class MongoStage(MongoPlans):
         self._push, self._settle = push, settle
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Stage entries, as many in a document as fit; see BulkStore.stage."""
+        """Stage entries, with as many in each document as fit; see BulkStore.stage."""
         self.context.check_entries(entries)
         ids = yield from self._push.ids(1 + len(entries))
         now = yield from self.context.now()
@@ -77,7 +77,7 @@ class MongoStage(MongoPlans):
         yield commands.delete(self.names.staged, {"batch": batch}, many=True)
 
     def _chosen(self, batch: str, parts: Mapping[str, int]) -> Plan[list[Entry]]:
-        """Return what the parts of a batch staged, if the numbers match."""
+        """Return the entries staged by parts of a batch, if their numbers are as expected."""
         by_part: dict[str, list[Entry]] = {}
         for one in (yield commands.find(self.names.staged, {"batch": batch}, {"_id": 1})):
             by_part.setdefault(one["part"], []).extend(map(_entry, one["entries"]))

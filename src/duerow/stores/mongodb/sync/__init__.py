@@ -1,1 +1,1 @@
-"""The blocking way to MongoDB."""
+"""The blocking connections to MongoDB."""

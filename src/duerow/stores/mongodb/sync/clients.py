@@ -1,4 +1,4 @@
-"""The client of one target: one for each process."""
+"""The clients for one target: one for each process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.stores.mongodb.target import GOODBYE, Target
 
 
 class Clients:
-    """One MongoClient, made when it is first used, and anew in a process that was forked; or the user's own."""
+    """A MongoClient, created on first use, and again in each forked process; or the user's own client."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -22,7 +22,7 @@ class Clients:
         self._inherited: list[MongoClient[Any]] = []
 
     def client(self) -> MongoClient[Any]:
-        """Return the client of this process; of a user's own its driver takes care after a fork."""
+        """Return this process's client; after a fork, the driver takes care of the user's own client."""
         if self._target.client is not None:
             return self._target.client  # type: ignore[no-any-return]
         if self._process != os.getpid():
@@ -34,16 +34,17 @@ class Clients:
         return client
 
     def _begin_anew(self) -> None:
-        """Leave the client to the process that this one was forked from: its connections are that one's.
+        """Stop using the client of the parent process, which still uses its connections.
 
-        It is kept, so that nothing closes them, and so is no lock, which a thread of that process may have held.
+        Keep a reference to the client, so that nothing closes those connections. Replace the lock, which a thread of
+        the parent may have held during the fork.
         """
         if self._client is not None:
             self._inherited.append(self._client)
         self._client, self._making, self._process = None, threading.Lock(), os.getpid()
 
     def close(self) -> None:
-        """Close the client, unless it is the user's; whoever uses it again gets another one."""
+        """Close the client, unless it is the user's; if needed again, a new one is created."""
         if self._process != os.getpid():
             self._begin_anew()
         client, self._client = self._client, None

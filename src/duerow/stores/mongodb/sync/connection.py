@@ -22,7 +22,7 @@ from duerow.stores.shield import finish
 
 
 class MongoConnection:
-    """A connection: each command by itself, or in a transaction after BEGIN."""
+    """A connection: runs each command separately, or all commands after BEGIN in one transaction."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class MongoConnection:
 
 
 class MongoTransaction:
-    """A transaction that a handler writes in; see OwnTransaction. Its connection is the driver's session."""
+    """A transaction for a handler's own writes; see OwnTransaction. Its connection is the driver's session."""
 
     def __init__(self, lent: MongoConnection) -> None:
         assert lent.session is not None  # noqa: S101 - it has begun
@@ -144,6 +144,6 @@ def _unknown(error: PyMongoError) -> DuerowError:
 
 
 def _end(session: ClientSession) -> None:
-    """Return a session, and end what is left of its transaction; errors of a broken one are ignored."""
+    """End a session and any transaction still open on it; ignore errors if the session is broken."""
     with contextlib.suppress(PyMongoError):
         session.end_session()

@@ -1,5 +1,5 @@
 # Generated from ../aio/connections.py by tools/generate_sync.py; edit that file instead.
-"""The connections of one target's clients, and the caller's own session."""
+"""Connections through the clients for one target, or through the caller's own session."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from duerow.stores.silent_listener import SilentListener
 
 
 class BlockingMongoConnections:
-    """The connections of one target's clients, and the caller's own session."""
+    """Connections through the clients for one target, or through the caller's own session."""
 
     def __init__(self, target: Target, context: MongoContext, read_timeout: timedelta | None = None) -> None:
         self.target, self.context, self.read_timeout = target, context, read_timeout
@@ -75,9 +75,9 @@ class BlockingMongoConnections:
         return execute
 
     def _check_cluster(self, theirs: MongoClient[Any]) -> None:
-        """Raise ConfigurationError if the caller's client is for other servers; each client is checked once."""
+        """Raise ConfigurationError if the caller's client connects to other servers; check each client only once."""
         ours = self.clients.client()
-        if theirs is ours or theirs == ours or theirs in self._same:  # equal: those that were given the same hosts
+        if theirs is ours or theirs == ours or theirs in self._same:  # clients with the same hosts are equal
             return
         try:
             said = [cluster_of(client.admin.command("hello")) for client in (ours, theirs)]
