@@ -30,11 +30,11 @@ class Family:
 
     Args:
         dialect: the database.
-        driving: how a URL becomes a connection.
-        checks: the checks of `duerow.doctor` for this family, besides those for any SQL database.
+        driving: turns a URL into a connection.
+        checks: the checks of `duerow.doctor` for this family, in addition to those for every SQL database.
 
     Attributes:
-        blocking: the class of connections of the blocking face.
+        blocking: the connection class of the blocking face.
     """
 
     blocking: type[BlockingConnections] = BlockingConnections
@@ -83,31 +83,31 @@ class Family:
     def _entities(
         self, engine: Engine | AsyncEngine, state: StateTable, deletes: bool, clock: Clock | None
     ) -> EntityStore:
-        from duerow.stores.sql.entities.plans import EntityStore  # few need it, and the ORM takes long to import
+        from duerow.stores.sql.entities.plans import EntityStore  # rarely needed, and the ORM is slow to import
 
         return EntityStore(self.dialect_for(engine), engine.dialect, state, deletes, clock)
 
     def dialect_for(self, target: Any) -> Dialect:
-        """Return the dialect for a URL or an engine, which need not be connected yet."""
+        """Return the dialect for a URL or an engine; the engine need not be connected yet."""
         return self.dialect
 
     def _awaited(self) -> type[AwaitedConnections]:
-        """Return the class of connections of the async face, which the blocking face does not load."""
+        """Return the connection class of the async face; the blocking face does not import it."""
         from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 
         return AwaitedConnections
 
     def unopened(self, target: str, settings: Settings) -> SqlStore:
-        """Return the plans for a URL, without a way to a server."""
+        """Return the plans for a URL, without a connection to a server."""
         return self._store(settings, self.dialect_for(target))
 
     def _store(self, settings: Settings, dialect: Dialect) -> SqlStore:
         store = SqlStore(dialect, settings.prefix, settings.schema, settings.clock, self.checks)
-        dialect.prelude(settings.prefix, settings.schema)  # refuses a schema where there are none
+        dialect.prelude(settings.prefix, settings.schema)  # raises if a schema is given and the database has none
         return store
 
 
 def _is_awaited(target: Any) -> bool:
-    """Return whether it is an AsyncEngine: it can only be one if somebody has imported those, with the ORM."""
+    """Return whether the target is an AsyncEngine: impossible unless AsyncEngine, and so the ORM, was imported."""
     module = sys.modules.get("sqlalchemy.ext.asyncio")
     return module is not None and isinstance(target, module.AsyncEngine)

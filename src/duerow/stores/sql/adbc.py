@@ -1,4 +1,4 @@
-"""Rows as Arrow, for reading very many: the store's own statements, through a driver that makes no Python values.
+"""Large reads as Arrow: the store's own statements, through a driver that creates no Python values.
 
 Statements, parameters and plans are the same as on any other connection; only the results differ.
 """
@@ -16,7 +16,7 @@ from duerow.stores.sql.plans.scan import scan_values, scanning
 
 
 def adbc_scan(context: Context, way: ArrowWay, query: Scan, shown: Sequence[str]) -> AdbcScan:
-    """Return a scan for the driver, with these columns, named after the fields of records or turns."""
+    """Return a scan for the driver, with these columns; they are named after the fields of records or turns."""
     text = Text(scanning(context, query, shown).statement, way.written)
     dialect = type(context.dialect)
     return AdbcScan(

@@ -1,9 +1,9 @@
 """Where claims start: after the dead index entries that taken rows leave at the head of the index.
 
 While another session holds an old snapshot, PostgreSQL keeps the index entries of taken rows, and every claim from the
-head would walk over all of them. So a claim starts at a floor: rows due before it are checked only every half second,
-and always before a queue is reported empty. The floor never passes a row that was due and visible, leased or not, and
-stays 100 ms behind the newest leased due time, for pushes that commit a little late.
+head would walk over all of them. So a claim starts at a floor. Rows due before the floor are checked only every half
+second, and always before a queue is reported empty. The floor never passes a row that was due and visible, leased or
+not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a little late.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BEHIND: Final = timedelta(milliseconds=100)
 """How far the floor stays behind the newest leased due time."""
 
 LOOK_BELOW: Final = 0.5
-"""Seconds after which a claim looks below the floor again."""
+"""The number of seconds after which a claim looks below the floor again."""
 
 
 @dataclass
@@ -32,17 +32,17 @@ class _Floor:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a claim starts: at a due time, or at the head of the index if that is None."""
+    """Where a claim starts: at a due time, or at the head of the index if the due time is None."""
 
     due_at: datetime | None
     changes: int
 
 
 class ClaimFloors:
-    """The floors of this process, one for each queue.
+    """The floors of this process, one per queue.
 
     Args:
-        kept: whether the database needs them; if not, every claim starts at the head.
+        kept: whether the database needs floors; if not, every claim starts at the head.
     """
 
     def __init__(self, kept: bool) -> None:
@@ -50,13 +50,13 @@ class ClaimFloors:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Start empty in a child process, where the lock may be held by a thread that does not exist there."""
+        """Start empty in a child process: the lock may be held by a thread that exists only in the parent."""
         self._floors: dict[Hashable, _Floor] = {}
         self._writes = 0
         self._lock = threading.Lock()
 
     def start(self, queue: Hashable) -> Start:
-        """Return where the next claim of a queue starts."""
+        """Return where the next claim on a queue starts."""
         if not self.kept:
             return Start(None, 0)
         with self._lock:
@@ -71,12 +71,12 @@ class ClaimFloors:
         Args:
             queue: the queue of the messages.
             start: where the claim started.
-            oldest: the due time of the first row due from there on, leased or not.
+            oldest: the due time of the first row that is due from the start on, leased or not.
             newest: the due time of the last leased row.
         """
         with self._lock:
             floor = self._floors[queue]
-            if floor.changes != start.changes:  # lowered meanwhile: what the claim saw is out of date
+            if floor.changes != start.changes:  # lowered since the claim started, so its rows are out of date
                 return
             if start.due_at is None:
                 floor.looked_below = time.monotonic()
@@ -84,7 +84,7 @@ class ClaimFloors:
             floor.due_at = behind if start.due_at is None else max(start.due_at, behind)
 
     def lower(self, due_at: datetime | None) -> None:
-        """Look below the floor soon, in queues where a row may be below it."""
+        """Make claims look below the floor soon, in queues where a row may be below it."""
         if self.kept and due_at is not None:
             with self._lock:
                 for floor in self._floors.values():
@@ -93,20 +93,20 @@ class ClaimFloors:
                         floor.looked_below = 0.0
 
     def written(self) -> None:
-        """Record that this process is about to write rows with any due time."""
+        """Record that this process is about to write rows, with any due times."""
         with self._lock:
             self._writes += 1
             for floor in self._floors.values():
                 floor.nothing_before = None
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
-        """Record that all lines of a queue were read from the head, and nothing was due.
+        """Record that all lines of a queue were read from the head and nothing was due.
 
         Args:
             queue: the queue.
             lines: its lines.
-            writes: what `nothing_before` returned when the look began.
-            now: the time of the look, if known: a floor above it is ignored, since the clock was set back.
+            writes: the number of writes that `nothing_before` returned when the look began.
+            now: the time of the look, if known; a floor above it is ignored, because the clock was set back.
         """
         floors = [None if (floor := self._floors.get(line)) is None else floor.due_at for line in lines]
         known = [due_at for due_at in floors if due_at is not None]
@@ -114,12 +114,12 @@ class ClaimFloors:
             self.looked(queue, min(known), writes)
 
     def nothing_before(self, queue: Hashable) -> tuple[datetime | None, int]:
-        """Return the time before which no row of a queue was due at the last look, and the writes until now."""
+        """Return the time before which no row of a queue was due at the last look, and the number of writes so far."""
         floor = self._floors.get(queue)
         return (None if floor is None else floor.nothing_before), self._writes
 
     def looked(self, queue: Hashable, earliest: datetime, writes: int) -> None:
-        """Record that no row is due before this time, unless this process has written since the look."""
+        """Record that no row is due before this time, unless this process has written rows since the look."""
         if self.kept:
             with self._lock:
                 if writes == self._writes:

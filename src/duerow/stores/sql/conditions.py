@@ -1,4 +1,4 @@
-"""Conditions as SQL, in three-valued logic; null becomes false wherever it would be negated."""
+"""Conditions as SQL, in three-valued logic; null becomes false before it is negated."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OR_EQUAL: Final[dict[Operator, Operator]] = {"=": "=", "<": "<=", "<=": "<=", "
 
 
 class Conditions:
-    """Writes conditions on the rows of one table as SQL; every value is bound.
+    """Writes conditions on the rows of one table as SQL; all values are bound.
 
     Args:
         dialect: the dialect of the SQL.
         table: the table of messages, or of finished turns.
         indexed: the indexed payload fields, with the names of their indexes.
-        in_line: whether all rows are in line, so that none has its due time in another column.
+        in_line: whether all rows are in line; if so, no row has its due time in another column.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Conditions:
     def clause(self, condition: Condition, negated: bool = False) -> ColumnElement[bool]:
         """Return a condition, or its negation, as SQL.
 
-        Negations are moved inwards to the comparisons, so that no database has to evaluate nested ones. A condition
+        Negations are moved inward to the comparisons, so databases never evaluate nested negations. A condition
         without negations keeps a form that indexes can serve.
         """
         match condition:
@@ -63,18 +63,18 @@ class Conditions:
         return test if roughly is None else and_(roughly, test)
 
     def is_served(self, condition: Condition) -> bool:
-        """Return whether an index of a payload field finds the rows for which the condition holds."""
+        """Return whether the index of a payload field can find the rows that match the condition."""
         return any(self._roughly(term) is not None for term in conjuncts(condition))
 
     def is_of_range(self, condition: Condition) -> bool:
-        """Return whether an index serves the condition only as a range, so not in the order of ids."""
+        """Return whether an index serves the condition only as a range, and so does not return rows in order of id."""
         served = [term for term in conjuncts(condition) if self._roughly(term) is not None]
         return bool(served) and not any(isinstance(term, Compare) and term.operator == "=" for term in served)
 
     def _roughly(self, condition: Condition) -> ColumnElement[bool] | None:
         """Return a wider condition that the index of the field serves; None if there is no index.
 
-        It holds wherever the condition holds, and may hold elsewhere, so the values in the index need not be exact.
+        It matches every row that the condition matches, and perhaps more, so the values in the index need not be exact.
         """
         match condition:
             case Compare(path, operator, value) if path in self._kinds:
@@ -100,10 +100,10 @@ class Conditions:
         return _any_of(key, _OR_EQUAL[operator], known) if len(known) == len(numbers) else None
 
     def _near(self, operator: Operator, value: int | float) -> ColumnElement[Any] | None:
-        """Return the number to look up in an index; for a range, a bound that is surely outside; None if there is none.
+        """Return the number to look up in an index; for a range, a bound safely outside it; None if there is none.
 
-        Databases differ in the last bit of the floats that they read, and an index stores integers as the nearest
-        floats.
+        Databases differ in the last bit of the floats that they parse, and an index stores each integer as the
+        nearest float.
         """
         if operator == "=":
             return self.dialect.key_of(value)
@@ -138,7 +138,7 @@ class Conditions:
         return self.column(path[0]).is_(None) if path[0] in KINDS else self._member(path).absent
 
     def _test(self, condition: Condition) -> ColumnElement[bool]:
-        """Return a comparison, null where the value is missing or of another type."""
+        """Return a comparison; it is null where the value is missing or of another type."""
         match condition:
             case Compare(path, operator, value):
                 return self._compared(path, operator, [value])
@@ -161,7 +161,7 @@ class Conditions:
         root = path[0]
         match KINDS.get(root):
             case "text":
-                # An equality needs no order, and in its plain form is served by an index.
+                # Equality needs no order, and an index can serve the plain column.
                 column = self.table.c[root] if operator == "=" else self.column(root)
                 return _any_of(column, operator, texts)
             case "integer":
@@ -170,7 +170,7 @@ class Conditions:
                 moments = [self.bound(root, value) for value in values if isinstance(value, datetime)]
                 return _any_of(self.column(root), operator, moments)
         member = self._member(path)
-        # As words, false comes before true.
+        # As text, false sorts before true.
         words = [literal("true" if value else "false", Text()) for value in values if isinstance(value, bool)]
         tests: list[ColumnElement[bool]] = []
         if texts:
@@ -185,7 +185,7 @@ class Conditions:
     def _real(
         self, found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]
     ) -> ColumnElement[bool]:
-        """Return the exact comparison of a float with any of these numbers, which may be integers."""
+        """Return the exact comparison of a float with any of these numbers; they may be integers."""
         bounds = [_limit(operator, value, _float_below, _float_above) for value in values]
         return _any_of(found, operator, [self.dialect.real(bound) for bound in bounds if bound is not None])
 
@@ -201,7 +201,7 @@ def _is_of(kind: IndexKind, value: Value) -> bool:
 
 
 def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
-    """Return the statuses to which a condition restricts messages; None if it has no such part."""
+    """Return the statuses to which a condition restricts messages; None if it does not restrict them."""
     asked: frozenset[Value] | None = None
     for term in () if condition is None else conjuncts(condition):
         match term:
@@ -216,7 +216,7 @@ def asked_statuses(condition: Condition | None) -> frozenset[Value] | None:
 
 
 def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[ColumnElement[Any]]) -> ColumnElement[bool]:
-    """Return the comparison of a value with any of these bounds, all of its type."""
+    """Return the comparison of a value with any of these bounds, which all have the value's type."""
     if not bounds:
         return false()
     if len(bounds) == 1:
@@ -225,11 +225,11 @@ def _any_of(found: ColumnElement[Any], operator: Operator, bounds: Sequence[Colu
 
 
 def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int | float]) -> ColumnElement[bool]:
-    """Return the exact comparison of an integer with any of these numbers, which may be floats."""
+    """Return the exact comparison of an integer with any of these numbers; they may be floats."""
     bounds = [bound for value in values if (bound := _limit(operator, value, _whole_below, _whole_above)) is not None]
     within = [bound for bound in bounds if _LEAST_INTEGER <= bound <= _MOST_INTEGER]
     if bounds and not within and operator != "=":
-        # Beyond what 64 bits hold every integer lies on the same side; null stays null.
+        # All 64-bit integers are on the same side of a bound outside their range; null stays null.
         return found.is_not(None) if _COMPARES[operator](0, bounds[0]) else false()
     return _any_of(found, operator, [literal(bound, BigInteger()) for bound in within])
 
@@ -237,13 +237,13 @@ def _whole(found: ColumnElement[Any], operator: Operator, values: Sequence[int |
 def _limit(
     operator: Operator, value: int | float, below: Callable[[int | float], N], above: Callable[[int | float], N]
 ) -> N | None:
-    """Return the bound of another type that gives the same comparison; None if no number of the type can be equal.
+    """Return the bound of the other type that gives the same comparison; None if no number of that type can be equal.
 
     Args:
-        operator: the comparison: an integer that is less than 2.5 is less than 3.
+        operator: the comparison; for example, an integer that is less than 2.5 is less than 3.
         value: the number to compare with.
-        below: returns the largest number of the type that is not above a value.
-        above: returns the smallest one that is not below it.
+        below: returns the largest number of the type that is not greater than a value.
+        above: returns the smallest number of the type that is not less than a value.
     """
     match operator:
         case "<=" | ">":

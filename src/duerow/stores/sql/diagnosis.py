@@ -1,4 +1,4 @@
-"""Checks of duerow's tables for any SQL database."""
+"""Checks of duerow's tables on any SQL database."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def ask(query: Any) -> Plan[Sequence[Any]]:
 
 
 def checks(tables: Tables, dialect: Dialect, of_family: Mapping[str, SqlCheck]) -> dict[str, Check]:
-    """Return the checks of one installation: those of any SQL database, and those of its family."""
+    """Return the checks for one installation: the common ones and the ones for its database family."""
     found: dict[str, Check] = {"indexes": lambda patience: missing_indexes(tables, dialect)}
     return found | {name: partial(check, tables) for name, check in of_family.items()}
 
 
 def missing_indexes(tables: Tables, dialect: Dialect) -> Plan[list[Finding]]:
-    """Find indexes of the migrations that are missing or invalid."""
+    """Find indexes that the migrations create and that are missing or invalid."""
     found: list[Finding] = []
     for create in _created(tables, dialect):
         table, name = create.element.table, str(create.element.name)
@@ -52,5 +52,5 @@ def missing_indexes(tables: Tables, dialect: Dialect) -> Plan[list[Finding]]:
 
 
 def _created(tables: Tables, dialect: Dialect) -> list[CreateIndex]:
-    """Return the statements of the migrations that make indexes."""
+    """Return the statements of the migrations that create indexes."""
     return [one for _, of in MIGRATIONS for one in of(tables, dialect) if isinstance(one, CreateIndex)]

@@ -1,4 +1,4 @@
-"""Turns a driver's errors into duerow's: by code, never by message text."""
+"""Translates drivers' errors into duerow's, by error code and never by message text."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from duerow.stores.sql.dialects.base import Dialect
 def explained(
     dialect: Dialect, error: BaseException, unsure: bool = False, in_line: bool = False
 ) -> DuerowError | None:
-    """Return duerow's error for a driver's error of a step, a commit or a connect; None for any other error.
+    """Return duerow's error for a driver's error in a step, a commit or a connect; None for any other error.
 
     Args:
         dialect: the dialect, which knows the codes.
-        error: what was raised.
-        unsure: whether the step may have taken effect without an answer.
-        in_line: whether it was a step, which may have waited for the only writer of a database.
+        error: the error that was raised.
+        unsure: whether the step may have taken effect although no answer arrived.
+        in_line: whether the error came from a step, which may have waited for the database's only writer.
     """
     if isinstance(error, DuerowError):
         return error
     if isinstance(error, PoolTimeout):
         return StoreUnavailable(f"no connection of the pool became free: {error}")
     inner = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    if isinstance(inner, OSError):  # a driver need not wrap what its socket says
+    if isinstance(inner, OSError):  # a driver may let its socket's errors through unwrapped
         return StoreUnavailable(f"the database cannot be reached: {inner}", "unknown" if unsure else "none")
     found = (dialect.outwaited(inner) if in_line else None) or dialect.explain(inner)
     if found is not None and unsure and is_lost(found):
@@ -48,9 +48,10 @@ def overran(dialect: Dialect, limit: timedelta | None, step: Any, error: BaseExc
 def of_step(
     dialect: Dialect, limit: timedelta | None, step: Any, error: BaseException, begun: bool
 ) -> DuerowError | None:
-    """Return duerow's error for a driver's error of a step on its own connection; None for any other error.
+    """Return duerow's error for a driver's error in a step on duerow's own connection; None for any other error.
 
-    A step that failed inside a transaction that had `begun` was not committed; a single step may have been.
+    A step that failed inside a transaction that had `begun` was not committed. A step outside a transaction may
+    have been.
     """
     known = overran(dialect, limit, step, error)
     return known or explained(dialect, error, unsure=not begun, in_line=True)
@@ -62,15 +63,15 @@ def milliseconds(limit: timedelta) -> int:
 
 
 def unconnected(dialect: Dialect, error: BaseException) -> DuerowError | None:
-    """Return duerow's error for a failed connect; what the driver refuses then is in the URL."""
-    if isinstance(error, TypeError | AttributeError | ValueError):  # how a driver that is written in Python refuses one
+    """Return duerow's error for a failed connect; if the driver rejects a value here, it comes from the URL."""
+    if isinstance(error, TypeError | AttributeError | ValueError):  # drivers written in Python reject a URL this way
         return ConfigurationError(f"cannot connect with this URL, {type(error).__name__}: {error}")
     known = explained(dialect, error)
     return ConfigurationError(f"cannot connect with this URL: {known}") if isinstance(known, StoreRefused) else known
 
 
 def unusable(dialect: Dialect, error: Exception) -> DuerowError:
-    """Return duerow's error for a caller's connection that failed before anything was done on it."""
+    """Return duerow's error for a caller's connection that failed before its first use."""
     known = explained(dialect, error)
     if isinstance(known, ConfigurationError | StoreUnavailable):
         return known

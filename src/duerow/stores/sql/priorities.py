@@ -1,7 +1,7 @@
 """The lines of a queue: the priorities in use, separately for messages in groups and all others.
 
-A claim goes from line to line, so that it never reads a row that is not due. Priorities used by pushes of this process
-are known at once; new ones used by other processes are seen within half a second, and always before a queue counts as
+A claim goes from line to line, so it never reads a row that is not due. Priorities that this process uses in a push are
+known at once. New priorities of other processes are found within half a second, and always before a queue counts as
 empty.
 """
 
@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 from duerow.message import PRIORITIES
 
 LOOK_AGAIN: Final = 0.5
-"""Seconds after which a claim looks for lines of other processes again."""
+"""The number of seconds after which a claim looks for other processes' lines again."""
 
 COMMITTED_IN: Final = 0.1
-"""Seconds after which a pause by this process counts as committed."""
+"""The number of seconds after which a pause by this process counts as committed."""
 
 MOST: Final = 32
-"""The most lines that are remembered even if they were empty."""
+"""The maximum number of lines that are remembered even if they were empty."""
 
 
 class PriorityLine(NamedTuple):
@@ -32,9 +32,9 @@ class PriorityLine(NamedTuple):
 
 
 class DrainCache:
-    """Which queues take messages, as far as this process knows.
+    """Which queues accept messages, as far as this process knows.
 
-    A push asks again when half a second has passed since one asked, and always while the queue was found closed.
+    A push asks the database again half a second after the last time, and each time if the queue was closed.
     """
 
     def __init__(self) -> None:
@@ -46,16 +46,16 @@ class DrainCache:
         return asked is None or time.monotonic() - asked >= LOOK_AGAIN
 
     def found_open(self, queue: str) -> None:
-        """Note that the queue takes messages now."""
+        """Note that the queue accepts messages now."""
         self._open[queue] = time.monotonic()
 
     def forget(self, queue: str) -> None:
-        """Note that this may have changed."""
+        """Note that the queue may have been closed or opened."""
         self._open.pop(queue, None)
 
 
 class Priorities:
-    """The lines that this process knows of."""
+    """The lines that this process knows about."""
 
     def __init__(self) -> None:
         self._known: dict[str, set[PriorityLine]] = {}
@@ -64,11 +64,11 @@ class Priorities:
         self._set: dict[str, float] = {}
 
     def of(self, queue: str) -> list[PriorityLine]:
-        """Return the lines of a queue, the one to be served first first."""
+        """Return the lines of a queue in the order in which they are served."""
         return sorted(self._known.get(queue, ()))
 
     def stale(self, queue: str) -> bool:
-        """Return whether to look for lines of others."""
+        """Return whether to look for other processes' lines."""
         looked = self._looked.get(queue)
         return looked is None or time.monotonic() - looked >= LOOK_AGAIN
 
@@ -77,16 +77,16 @@ class Priorities:
 
         Args:
             queue: the queue.
-            paused: what the look found.
-            begun: when the look began, by `time.monotonic()`. A look that began before this process paused or resumed
-                the queue, or before that was committed, may have found what was true until then: it is not believed.
+            paused: whether the look found the queue paused.
+            begun: when the look began, by `time.monotonic()`. If it began before this process paused or resumed the
+                queue, or before that was committed, `paused` may be out of date and is ignored.
         """
         self._looked[queue] = time.monotonic()
         if begun >= self._set.get(queue, float("-inf")) + COMMITTED_IN:
             self._note_paused(queue, paused)
 
     def paused(self, queue: str, paused: bool) -> None:
-        """Note that this process pauses a queue, so that it hands nothing out, or resumes it."""
+        """Note that this process pauses or resumes a queue; a paused queue hands nothing out."""
         self._set[queue] = time.monotonic()
         self._note_paused(queue, paused)
 
@@ -94,7 +94,7 @@ class Priorities:
         (self._paused.add if paused else self._paused.discard)(queue)
 
     def is_paused(self, queue: str) -> bool:
-        """Return whether the queue was paused when it was last looked at."""
+        """Return whether the queue was paused at the last look."""
         return queue in self._paused
 
     def add(self, queue: str, lines: Iterable[PriorityLine]) -> None:
@@ -102,7 +102,7 @@ class Priorities:
         self._known.setdefault(queue, {PriorityLine(0, False)}).update(lines)
 
     def gaps(self, queue: str) -> list[tuple[bool, int, int]]:
-        """Return between which priorities there may be further lines: whether in groups, above what, below what."""
+        """Return the gaps that may contain more lines: whether in groups, and the priorities on either side."""
         gaps: list[tuple[bool, int, int]] = []
         lines = self.of(queue)
         for grouped in (False, True):
@@ -112,7 +112,7 @@ class Priorities:
         return gaps
 
     def found_empty(self, queue: str, line: PriorityLine) -> None:
-        """Forget a line that has nothing due, if many are remembered; it is found again when it has messages."""
+        """Forget a line that has nothing due if many lines are remembered; it is found again once it has messages."""
         known = self._known[queue]
         if len(known) > MOST:
             self._known[queue] = known - {line}

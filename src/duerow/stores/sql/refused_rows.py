@@ -1,4 +1,4 @@
-"""Rows that the database lets nobody change: claims of this process pass over them for a while."""
+"""Rows that the database refuses to change: claims of this process skip them for a while."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import time
 from typing import Any, Final
 
 PASSED_OVER_FOR: Final = 60.0
-"""Seconds until a row is tried again: whatever refused it may have been mended by then."""
+"""The number of seconds until a row is tried again: by then, the cause may have been fixed."""
 
 
 class RefusedRows:
-    """Which rows of which queues are passed over."""
+    """Which rows of which queues are skipped."""
 
     def __init__(self) -> None:
         self._until: dict[str, dict[Any, float]] = {}
 
     def add(self, queue: str, id: Any) -> None:
-        """Pass over a row from now on."""
+        """Skip a row from now on."""
         self._until.setdefault(queue, {})[id] = time.monotonic() + PASSED_OVER_FOR
 
     def of(self, queue: str) -> set[Any]:
-        """Return the rows of a queue that are passed over."""
+        """Return the rows of a queue that are skipped."""
         if queue not in self._until:
             return set()
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which rights on the tables each role needs, and the statements that grant them."""
+"""The rights that each role needs on the tables, and the statements that grant them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ROLES: Final = {
     "operator": "does everything that does not change the tables themselves",
     "reader": "only reads",
 }
-"""The roles, and what each is for."""
+"""The roles and their purposes."""
 
 
 class Rights(NamedTuple):
-    """What each role may do with the rows of a table; nothing: it needs none."""
+    """The rights of each role on the rows of a table; an empty string if the role needs none."""
 
     producer: str
     consumer: str
@@ -43,7 +43,7 @@ class Rights(NamedTuple):
 
 
 RIGHTS: Final[Mapping[str, Rights]] = {
-    # A push replaces and hastens the holders of keys, and takes back what it added if a key was taken meanwhile.
+    # A push replaces or hastens the holders of keys, and deletes the rows it added if a key was taken meanwhile.
     "message": Rights(_ALL, _ALL),
     "waiting": Rights(_READ, _PUT),
     "queue": Rights(_READ, _READ),
@@ -54,8 +54,8 @@ RIGHTS: Final[Mapping[str, Rights]] = {
     "counter": Rights(_NONE, _ALL),
     "set": Rights(_NONE, _ALL),
     "part": Rights(_NONE, _HAND_ON),
-    "pipeline": Rights(_NONE, _PUT),  # who runs a pipeline declares it
-    # Batches are staged and published, each once. To lock rows takes the right to change them.
+    "pipeline": Rights(_NONE, _PUT),  # running a pipeline declares it
+    # Batches are staged once and published once. Locking rows requires the right to change them.
     "staging": Rights(_ALL, _ALL),
     "staged": Rights(_HAND_ON, _HAND_ON),
     "noted": Rights(_PUT, _ALL),
@@ -64,10 +64,10 @@ RIGHTS: Final[Mapping[str, Rights]] = {
 """The rights on each table, by its name without the prefix. Rights are the same on every database."""
 
 WORKED_ON: Final = ("message", "waiting", "queue", "consumer", "schedule", "history", "remembered", "counter")
-"""The tables that every worker writes or reads; pipelines and batches have others."""
+"""The tables that every worker reads or writes; pipelines and batches use others."""
 
 LONGEST_ROLE: Final = 63
-"""How many characters the name of a role has at the most: as many as PostgreSQL takes."""
+"""The maximum number of characters in the name of a role: PostgreSQL's limit."""
 
 
 def grants(tables: Tables, dialect: Dialect, names: Mapping[str, str]) -> str:
@@ -81,9 +81,10 @@ def grants(tables: Tables, dialect: Dialect, names: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=32)
 def tried(tables: Tables, dialect: Dialect) -> Mapping[str, Statement]:
-    """Return a statement that changes nothing for each right that a worker needs, which is the name of it.
+    """Return, for each right that a worker needs, a statement that needs this right and changes nothing.
 
-    Servers look at rights before they look for rows. None where there are no roles.
+    The keys name the rights. Servers check rights before they look for rows, so the statements need no rows.
+    The mapping is empty if the database has no roles.
     """
     try:
         dialect.beside_tables(tables.prefix, tables.schema, True)
@@ -115,7 +116,7 @@ def _trial(right: str, table: Table, dialect: Dialect) -> Executable:
 
 
 def created(tables: Tables, dialect: Dialect) -> list[Table]:
-    """Return the tables that there are on a database, in the order in which they are made."""
+    """Return the tables that exist on a database, in the order in which they are created."""
     made = [statement for _, of in MIGRATIONS for statement in of(tables, dialect)]
     return [tables.version, *(one.element for one in made if isinstance(one, CreateTable))]
 
@@ -132,7 +133,7 @@ def _granted(tables: Tables, dialect: Dialect, role: str, name: str) -> Iterator
 
 
 def _checked(role: str, name: str) -> str:
-    """Return the name of a role that can be quoted, or raise ConfigurationError."""
+    """Return the name of a role if it can be quoted; otherwise raise ConfigurationError."""
     if not 0 < len(name) <= LONGEST_ROLE or not name.isprintable() or "%" in name:
         raise ConfigurationError(
             f"the role of the {role} cannot be called {briefly(name)}; use 1 to {LONGEST_ROLE} printable characters "

@@ -1,4 +1,4 @@
-"""Which tables an engine and a store lead to: a name by which two ways to the same ones are known."""
+"""A name for the tables that an engine and a store use, to recognize two connections to the same tables."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sqlalchemy import Engine
 from duerow.stores.sql.plans.context import Context
 
 _WHERE: Final = ("host", "port", "dbname", "service", "options")
-"""What a URL may say behind its question mark about where the tables are; all else is how to get there."""
+"""The query parameters of a URL that say where the tables are; all others say how to connect."""
 
 
 def place_of(engine: Engine, context: Context) -> Hashable:
-    """Return the name of the tables: that of the database with the tables' own, whatever the driver.
+    """Return a name for the tables, made of the database and the table name; the driver does not matter.
 
-    An engine whose URL does not say where it goes leads to a place of its own.
+    If the URL does not name a database, the engine itself identifies the tables.
     """
     url, table = engine.url, context.tables.message.fullname
     said = tuple((name, url.query[name]) for name in _WHERE if name in url.query)

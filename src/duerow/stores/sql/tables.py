@@ -1,4 +1,4 @@
-"""The tables, as the statements see them; what creates them is in `migrations`."""
+"""The tables, as the statements see them; `migrations` creates them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ class Tables:
 
     Attributes:
         message: one row for each message; see the design note on the schema.
-        waiting: one row for each queue for which a consumer sleeps, until when (only where pushes wake consumers).
-        queue: one row for each queue of which something was said.
-        consumer: one row for each consumer that was there lately.
+        waiting: one row for each queue that has sleeping consumers, with the time until which they sleep (only where
+            pushes wake consumers).
+        queue: one row for each queue that has settings.
+        consumer: one row for each consumer that was seen recently.
         schedule: one row for each schedule, with its next tick.
-        history: one row for each turn that is over, of queues that keep them, until when it is kept.
+        history: one row for each finished turn of queues that keep history, with the time until which it is kept.
         remembered: one row for each remembered key of a message that has left its queue, with the time until which it
             is remembered.
-        set: one row for each set of a join that is not complete, or was not long ago.
-        part: one row for each part of a set that is not complete.
-        pipeline: one row for each pipeline that was declared.
-        staging: one row for each time that a part of a batch staged entries, with what they need when published.
-        staged: one row for each entry that is staged.
-        noted: one row for each name that was noted so that what it names happens once.
-        counter: one row for each queue, minute and process that counted something; one more for each queue's lifetime.
-        version: one row for each migration that was made.
+        set: one row for each set of a join that is incomplete, or that was completed recently.
+        part: one row for each part of an incomplete set.
+        pipeline: one row for each declared pipeline.
+        staging: one row for each time that a part of a batch staged entries, with the facts that publishing needs.
+        staged: one row for each staged entry.
+        noted: one row for each name that was noted, so that the named operation happens only once.
+        counter: one row for each queue, minute and process with counts, and one for each queue's lifetime.
+        version: one row for each migration that was run.
     """
 
     def __init__(self, dialect: Dialect, prefix: str, schema: str | None) -> None:

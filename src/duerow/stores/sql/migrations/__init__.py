@@ -1,4 +1,4 @@
-"""Numbered migrations of the tables, forward only; each is frozen once it is released."""
+"""Numbered migrations of the tables, forward only; a migration never changes after its release."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MIGRATIONS: Final = (
     ("0006 pipelines", m0006_pipelines.statements),
     ("0007 batches", m0007_batches.statements),
 )
-"""Every migration, oldest first: its name, and what it runs for given tables on a given database.
+"""All migrations, oldest first: the name of each, and a function that returns its statements for a database.
 
-A name may end with the oldest version that can work beside it; see `duerow.store.compatibility`.
+A name may end with the oldest version that can work with the migrated tables; see `duerow.store.compatibility`.
 """
 
 Stepping = Callable[[Statement, Mapping[str, Any]], Any]
@@ -49,7 +49,7 @@ class Migrations:
         self.tables, self.dialect = tables, dialect
 
     def check(self, step: Stepping) -> Plan[None]:
-        """Raise unless this version can work with the tables: its own, or newer ones that say that it can."""
+        """Raise unless this version can work with the tables: its own, or newer ones marked as compatible with it."""
         made = yield from self._made(step)
         missing = [name for number, name in enumerate(self._names, 1) if number not in made]
         newest = max(made, default=0)
@@ -68,7 +68,7 @@ class Migrations:
     def migrate(self, step: Stepping) -> Plan[list[str]]:
         """Run the missing migrations, one process at a time; return their names.
 
-        They share a transaction, unless schema changes end transactions on this database.
+        The migrations share a transaction, except on databases where schema changes end transactions.
         """
         made = yield from self._made(step)
         if len(made) >= len(MIGRATIONS):
@@ -117,14 +117,14 @@ class Migrations:
         return [name for name, _ in MIGRATIONS]
 
     def _before(self) -> list[ExecutableDDLElement]:
-        """Return what is there before the first migration: the schema, and the table that says what was made."""
+        """Return the statements that precede the first migration: for the schema and the table of versions."""
         version = CreateTable(self.tables.version, if_not_exists=True)
         return [*self.dialect.prelude(self.tables.prefix, self.tables.schema), self.dialect.ddl(version)]
 
     def _of(
         self, statements: Callable[[Tables, Dialect], Sequence[Executable | ExecutableDDLElement]]
     ) -> list[Executable | ExecutableDDLElement]:
-        """Return a migration's statements as this database takes them."""
+        """Return a migration's statements in the form that this database accepts."""
         return [self.dialect.ddl(statement) for statement in statements(self.tables, self.dialect)]
 
     def _note(self, number: int, name: str) -> Executable:

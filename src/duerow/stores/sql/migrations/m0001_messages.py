@@ -22,7 +22,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create them, with their indexes."""
+    """Return the statements that create the tables, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     message = Table(
@@ -51,7 +51,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         *(CheckConstraint(f"json_valid({name})") for name in ("payload",) if dialect.checks_json),
         CheckConstraint("status IN ('new', 'error', 'done', 'dead')"),
         sqlite_autoincrement=True,
-        # Half of each page is left free for the new versions that every claim makes; what is dead goes early.
+        # Half of each page is left free for the new row versions of claims, and dead versions are vacuumed early.
         postgresql_with={"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000},
     )
     for name, (kind, expression) in dialect.derived.items():
@@ -77,7 +77,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
         _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),
         _index(named("resting"), columns.queue, columns.id, where="due_at IS NULL AND behind_at IS NULL"),
-        _index(  # the stopped are few, and may be last among very many dead
+        _index(  # stopped rows are few, and may come after very many dead ones
             named("stopped"),
             columns.queue,
             columns.id,
@@ -86,7 +86,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         _index(named("key"), columns.queue, columns.key, where=f"key IS NOT NULL AND {live}", unique=True),
         _index(named("group"), columns.queue, columns.group, columns.id, where=f'"group" IS NOT NULL AND {live}'),
         _index(
-            named("turn"),  # no two of a group are lent at once, whoever tries
+            named("turn"),  # no two rows of a group can be leased at once
             columns.queue,
             columns.group,
             where='"group" IS NOT NULL AND leased_by IS NOT NULL',

@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create it, with its index."""
+    """Return the statements that create the table, with its index."""
     schedule = Table(
         f"{tables.prefix}schedule",
         MetaData(schema=tables.schema),

@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create them, with their indexes."""
+    """Return the statements that create the tables, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     history = Table(

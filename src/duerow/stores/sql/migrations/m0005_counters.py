@@ -13,7 +13,7 @@ TIMES = ("waiting", "handling")
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create it, with the index for old rows."""
+    """Return the statements that create the table, with the index for old rows."""
     bytewise = dialect.word
     counter = Table(
         f"{tables.prefix}counter",

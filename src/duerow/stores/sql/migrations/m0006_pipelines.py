@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create them, with an index of expired sets."""
+    """Return the statements that create the tables, with an index for expired sets."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     sets = Table(
@@ -22,7 +22,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("set_id", BigInteger),
         Column("parts", Integer, nullable=False),
         Column("closed_until", dialect.moment),
-        postgresql_with={"fillfactor": 50},  # each part that comes writes the row of its set
+        postgresql_with={"fillfactor": 50},  # each new part updates the row of its set
     )
     past = text("closed_until IS NOT NULL")
     closed = Index(f"{tables.prefix}set_closed", sets.c.closed_until, sqlite_where=past, postgresql_where=past)

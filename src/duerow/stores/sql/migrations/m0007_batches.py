@@ -1,4 +1,4 @@
-"""The tables of batches: staged entries, and the names of what happened once."""
+"""The tables of batches: staged entries, and the names of operations that happen once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duerow.stores.sql.tables import Tables
 
 
 def statements(tables: Tables, dialect: Dialect) -> list[Executable | ExecutableDDLElement]:
-    """Return the statements that create them, with their indexes."""
+    """Return the statements that create the tables, with their indexes."""
     metadata = MetaData(schema=tables.schema)
     bytewise = dialect.word
     staging = Table(
@@ -42,7 +42,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("priority", SmallInteger, nullable=False),
         Column("due", dialect.moment),
         Column("delay", dialect.span),
-        # All of it goes when its batch is published.
+        # All rows of a batch are deleted when it is published.
         postgresql_with={"autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 10_000},
     )
     noted = Table(

@@ -1,4 +1,4 @@
-"""Change and remove messages, as operators do."""
+"""Change and remove messages for operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ChangePlans(Plans):
     """Plans that change messages.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
         read: reads messages.
         history: writes the history, and remembers keys.
@@ -54,7 +54,7 @@ class ChangePlans(Plans):
         return (yield from self._refused(queue, left, taken)) if left else []
 
     def _changeable(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
-        """Return the ids of the messages that would be changed."""
+        """Return the ids of the messages that the changes would affect."""
         context = self.context
         found: set[int] = set()
         more = {"queue_in": queue, "even_if_leased": even_if_leased}
@@ -66,7 +66,7 @@ class ChangePlans(Plans):
         return found
 
     def _change_all(self, queue: str, changes: Sequence[Change], even_if_leased: bool) -> Plan[set[int]]:
-        """Change messages; return the ids of those that were."""
+        """Change messages; return the ids of those that were changed."""
         by_parts: dict[frozenset[str], list[Change]] = {}
         for change in changes:
             self._note_place(change)
@@ -83,7 +83,7 @@ class ChangePlans(Plans):
     def _change(
         self, queue: str, parts: frozenset[str], changes: Sequence[Change], even_if_leased: bool
     ) -> Plan[set[int]]:
-        """Change messages in the same parts; return the ids of those that were."""
+        """Change the same parts of all given messages; return the ids of those that were changed."""
         names = [name for part in CHANGED if part in parts for name in CHANGED[part]]
         rows = [
             (change.record.id, change.record.token, *(self._value(change, name) for name in names))
@@ -107,7 +107,7 @@ class ChangePlans(Plans):
         return value
 
     def _note_place(self, change: Change) -> None:
-        """Let claims of this process know where the message will stand."""
+        """Tell this process's claims where the message will be."""
         record = change.record
         priority = change.priority if isinstance(change.priority, int) else record.priority
         if priority or record.group is not None:
@@ -115,15 +115,15 @@ class ChangePlans(Plans):
         self.context.floors.lower(change.due if isinstance(change.due, datetime) else record.due_at)
 
     def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
-        """Return those dead messages that cannot live again since their key is taken; of equals the first may."""
+        """Return the dead messages that cannot be revived because their key is taken, possibly by an earlier one."""
         first, taken = _first_of_keys(queue, reviving)
         held = yield from self._push.holder_ids(_wish(queue, key) for key in first)
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if (queue, key) in held}
 
     def _hold_keys_again(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
-        """Hold the keys of dead messages that are to live again; return those whose key is taken.
+        """Hold the keys of dead messages that are about to be revived; return those whose key is taken.
 
-        As for a move, a free key is held by adding a row and taking it away again in this transaction.
+        As for a move, a free key is held by adding a row and deleting it again in this transaction.
         """
         context = self.context
         if context.dialect.writes_alone:
@@ -139,7 +139,7 @@ class ChangePlans(Plans):
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if key not in free}
 
     def _refused(self, queue: str, changes: Sequence[Change], taken: dict[Receipt, DuerowError]) -> Plan[list[Refused]]:
-        """Say of each message that was not changed why: another token by now, its key, or somebody's lease."""
+        """Return the reason for each message that was not changed: a new token, a taken key, or a lease."""
         holders: dict[Receipt, str | None] = {}
         for chunk in self.context.chunks(changes):
             query = Query(queue, ids=tuple(map(_id, chunk)), by_id=True, limit=len(chunk))
@@ -157,7 +157,7 @@ class ChangePlans(Plans):
     def remove(
         self, queue: str, ids: Sequence[int], keys: Sequence[str], even_if_leased: bool, keep: Retention | None = None
     ) -> Plan[Removal]:
-        """Take messages away; see OperationStore.remove."""
+        """Remove messages; see OperationStore.remove."""
         context = self.context
         yield BEGIN
         found: dict[int, Record] = {}
@@ -187,7 +187,7 @@ class ChangePlans(Plans):
 
 
 def _first_of_keys(queue: str, reviving: Sequence[Change]) -> tuple[dict[str, Change], dict[Receipt, DuerowError]]:
-    """Return the first message for each key, and the others, which find it taken by then."""
+    """Return the first message for each key, and the refusals of the others, whose key is then taken."""
     first: dict[str, Change] = {}
     taken: dict[Receipt, DuerowError] = {}
     for change in reviving:
@@ -202,7 +202,7 @@ def _wish(queue: str, key: str) -> Entry:
 
 
 def _parts(change: Change) -> frozenset[str]:
-    """Return which of CHANGED a change changes."""
+    """Return the parts, as named in CHANGED, that a change affects."""
     parts = {
         "payload": isinstance(change.payload, str),
         "headers": change.headers is None or isinstance(change.headers, str),

@@ -1,4 +1,4 @@
-"""Run a claim: from the floor of its queue on, one priority after the other."""
+"""Run a claim: start at the floor of its queue, and go through the priorities one by one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _DUE_AT: Final = attrgetter("due_at")
 _PRIORITY: Final = attrgetter("priority")
 
 MORE: Final = 50
-"""How many more rows of groups are read than wanted, since some may have to wait."""
+"""How many extra rows of groups are read, because some may have to wait."""
 
 
 class ClaimPlans(Plans):
-    """Plans that take due rows, lent or popped.
+    """Plans that take due rows, to lease or to pop them.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         priorities: finds the priorities that other processes use.
         savepoints: continues without rows that the database refuses to change.
         history: writes the turns of expired leases.
@@ -53,7 +53,7 @@ class ClaimPlans(Plans):
         self._history, self._promote = history, promote
 
     def carry_out(self, claim: Claim) -> Plan[None]:
-        """Take due rows, lowest priority first; all lines of the queue are read before it counts as empty."""
+        """Take due rows, lowest priority first; read all lines of the queue before it counts as empty."""
         context = self.context
         queue, writes = claim.queue, context.floors.nothing_before(claim.source)[1]
         if refused := context.refusals.of(queue):
@@ -92,7 +92,7 @@ class ClaimPlans(Plans):
                 return
 
     def _take_at_once(self, claim: Claim, line: PriorityLine) -> Plan[None]:
-        """Take from a line without groups: picked and taken by one statement."""
+        """Take rows from a line without groups; one statement picks and takes them."""
         while claim.left:
             wanted, start = claim.left, self.context.floors.start((claim.source, line))
             rows = yield self.context.step(
@@ -107,7 +107,7 @@ class ClaimPlans(Plans):
                 return
 
     def _take_in_turn(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
-        """Take from lines of one priority in several steps: rows are picked, judged if in groups, and then taken."""
+        """Take rows from lines of one priority in steps: pick them, check whose turn it is in groups, take them."""
         while claim.left:
             picked: list[tuple[datetime, int, PriorityLine]] = []
             for line in lines:
@@ -128,7 +128,7 @@ class ClaimPlans(Plans):
         if claim.over is not None:
             yield from claim.over(ids)
         if line.grouped and claim.ends:
-            # Who goes before was read: the index knows also who became visible, and was lent, since then.
+            # The blockers were read earlier; the unique index also sees rows that were committed and leased since.
             yield context.given(context.statements.groups.take_turns, ("id",), [(id,) for id in ids])
         rows = yield context.given(claim.picked, ("id",), [(id,) for id in ids], claim.values)
         records = claim.read(rows, line) if rows else []
@@ -136,11 +136,11 @@ class ClaimPlans(Plans):
         if line.grouped:
             claim.served.update(record.group for record in records)
             yield from self._promote.promote_next((claim.queue, group) for group in claim.gone(rows))
-        if claim.apart:  # so that what is refused of one's leaving is that one's
+        if claim.apart:  # so that an error here is attributed to the right row
             yield from claim.after_bury()
 
     def _picked(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, datetime]]:
-        """Lock due rows of a line, as many as are wanted; return their due times by id."""
+        """Lock as many due rows of a line as are wanted; return their due times by id."""
         context = self.context
         read: Callable[[Any], Any] = context.dialect.read_moment  # for a damaged row, a driver may return text
         start = context.floors.start((claim.source, line))
@@ -150,11 +150,11 @@ class ClaimPlans(Plans):
             self._raise_floor(claim, line, start, rows, read(rows[-1][1]))
         if len(rows) < bound["limit_in"]:
             self._found_less(claim, line, start, bool(rows))
-        taken = {one.id for one in claim.records}  # the lease of one may have ended meanwhile
+        taken = {one.id for one in claim.records}  # a lease may have ended meanwhile
         return {row[0]: read(row[1]) for row in rows if row[0] not in claim.passed and row[0] not in taken}
 
     def _heads(self, claim: Claim, line: PriorityLine) -> Plan[dict[int, datetime]]:
-        """Lock due rows whose turn it is in their groups; others are put behind, so that each is met here once."""
+        """Lock due rows whose turn it is in their groups; put the others behind, so each is seen here only once."""
         context = self.context
         read: Callable[[Any], Any] = context.dialect.read_moment
         heads: dict[int, datetime] = {}
@@ -179,9 +179,9 @@ class ClaimPlans(Plans):
         return heads
 
     def _judged(self, rows: Mapping[int, Sequence[Any]]) -> Plan[tuple[list[int], dict[int, bool]]]:
-        """Return those of the picked rows whose turn it is, and those that have to wait, with whether they were lent.
+        """Return the picked rows whose turn it is, and those that have to wait, with whether they were leased.
 
-        One whose blocker is being settled at this moment is left where it is.
+        A row whose blocker is being settled at this moment stays where it is.
         """
         context = self.context
         turn: list[int] = []
@@ -198,7 +198,7 @@ class ClaimPlans(Plans):
     def _put_behind(self, claim: Claim, behind: Mapping[int, bool], rows: Mapping[int, Sequence[Any]]) -> Plan[None]:
         for chunk in self.context.chunks(sorted(behind)):
             yield from self._savepoints.apart(claim, chunk, partial(self._put_chunk_behind, claim))
-        # What was lent kept its group back, also from one that goes before it.
+        # A leased row held back its whole group, even rows that come before it.
         yield from self._promote.promote_next((claim.queue, rows[id][2]) for id, was_lent in behind.items() if was_lent)
 
     def _put_chunk_behind(self, claim: Claim, ids: Sequence[int]) -> Plan[None]:
@@ -229,7 +229,7 @@ class ClaimPlans(Plans):
             self.context.floors.claimed((claim.source, line), start, oldest=moment(rows[0][-1]), newest=newest)
 
     def _found_less(self, claim: Claim, line: PriorityLine, start: Start, some: bool) -> None:
-        """Note that a line had fewer rows than were wanted, from its floor on or in all."""
+        """Note that a line had fewer rows than wanted, either above its floor or in total."""
         if start.due_at is not None:
             claim.floored.add(line)
         elif not (some or claim.kinds):

@@ -38,22 +38,22 @@ class Claim:
     Args:
         queue: the queue.
         limit: the maximum number of rows.
-        at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes.
+        at_once: a function of (from a floor, number of kinds) that returns the statement that picks and takes rows.
         picked: the statement that takes picked rows.
         read: turns the rows of either statement into records, given their line.
-        gone: the groups of rows that have left the queue.
+        gone: returns the groups of the rows that have left the queue.
         values: the bound values of both statements.
-        kinds: the kinds of messages that are taken; None: all.
+        kinds: the kinds of messages to take; None: all.
 
     Attributes:
-        source: the key of the floors: the queue, or its messages of these kinds.
+        source: the key of the floors: the queue, or the queue and these kinds.
         history: how long to keep turns of expired leases; None: not at all.
-        over: writes the expired turns of picked rows, given the ids, before they are taken; None: none.
+        over: writes the expired turns of picked rows, given their ids, before the rows are taken; None: writes nothing.
         ends: whether rows are popped instead of leased.
-        apart: whether the database refused a row, so that each one is tried by itself.
-        leave: handles those whose attempts were used up.
+        apart: whether the database refused a row, so that rows are tried one by one.
+        leave: handles the messages whose attempts were used up.
         passed: rows that were refused or skipped.
-        given: what to report of the buried messages.
+        given: the reports of the buried messages.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Claim:
 
     @property
     def in_steps(self) -> bool:
-        """Whether rows are picked and then taken, in groups or not."""
+        """Whether rows are picked first and then taken, even if they are not in groups."""
         return self.over is not None or self.apart
 
     def mark(self) -> tuple[int, int, int, set[str | None]]:
@@ -94,7 +94,7 @@ class Claim:
         return len(self.records), self.rows, len(self.buried), set(self.served)
 
     def back(self, mark: tuple[int, int, int, set[str | None]]) -> None:
-        """Forget what was taken since a mark: it was rolled back."""
+        """Forget the rows taken since a mark, because they were rolled back."""
         records, self.rows, buried, self.served = mark
         del self.records[records:], self.buried[buried:]
 
@@ -106,21 +106,21 @@ class Claim:
 
     @property
     def left(self) -> int:
-        """How many more may be taken."""
+        """How many more rows may be taken."""
         return self.limit - len(self.records)
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
-        """Add the rows that a statement took; rows that are no records were buried."""
+        """Add the rows that a statement took; rows without a record were buried."""
         self.take(records, rows)
         self.rows += len(rows)
         if len(records) < len(rows):
             self.buried += [self.used(row, line) for row in rows if row[STATUS] == "dead"]
 
     def take(self, records: Sequence[Any], rows: Rows) -> None:
-        """Add records; what this claim took before is named once, as it is now.
+        """Add records; a row that this claim had already taken is kept once, in its latest state.
 
-        If its lease ended before the claim did, the claim takes no more: it would go on for ever if that happened
-        again and again.
+        If a row's lease expires before the claim is finished, the claim stops taking rows; otherwise it might never
+        end.
         """
         before, over = self.records, False
         if before and not self.ends:
@@ -132,7 +132,7 @@ class Claim:
             self.limit = len(self.records)
 
     def used(self, row: Sequence[Any], line: PriorityLine) -> Used:
-        """Return a row of LENT that was buried."""
+        """Return a buried row of LENT as Used."""
         group = row[len(LENT) + 1] if line.grouped else None
         id, token, key, headers, attempts, error = (row[place] for place in _USED)
         key, group = (value if isinstance(value, str) else None for value in (key, group))

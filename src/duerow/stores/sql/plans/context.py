@@ -1,4 +1,4 @@
-"""What the plans of one store share: its statements, steps over one row or many, and what this process knows."""
+"""The context that the plans of one store share: its statements, steps for one or many rows, and caches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Group = tuple[str, str]
 
 
 Install = Callable[[Dialect, bool], tuple[Tables, Statements]]
-"""Returns tables and statements for a dialect; the statements take a bound time if the second argument is true."""
+"""Returns tables and statements for a dialect; if the second argument is true, the statements bind the time."""
 
 
 @lru_cache(maxsize=32)
@@ -32,7 +32,7 @@ def _installation(prefix: str, schema: str | None, dialect: Dialect, timed: bool
 
 
 def installed(prefix: str, schema: str | None) -> Install:
-    """Return what installs duerow's own tables; cached, since building the statements takes longer than connecting.
+    """Return the `Install` of duerow's own tables; cached, since building statements is slower than connecting.
 
     Args:
         prefix: the prefix of all table names.
@@ -42,21 +42,21 @@ def installed(prefix: str, schema: str | None) -> Install:
 
 
 class Context:
-    """What the plans of one store share.
+    """The state that the plans of one store share.
 
     Args:
-        dialect: which database.
-        install: makes the tables and the statements.
+        dialect: the database.
+        install: creates the table and statement objects.
         clock: a clock to use instead of the database's.
 
     Attributes:
-        dialect, tables, statements: the database, and what is built for it; `speak` replaces all three.
-        priorities: which priorities each queue uses.
+        dialect, tables, statements: the database, and the objects built for it; `speak` replaces all three.
+        priorities: the priorities that each queue uses.
         drain_cache: which queues accept messages.
         floors: where claims start.
         refusals: rows that the database refuses to change.
-        marks_transactions: whether handlers' transactions are marked, so that any way of ending them is noticed;
-            otherwise only what SQLAlchemy knows is.
+        marks_transactions: whether handlers' transactions are marked, to notice every way of ending them; otherwise,
+            only ends that go through SQLAlchemy are noticed.
     """
 
     marks_transactions = True
@@ -69,19 +69,19 @@ class Context:
         self.speak(dialect)
 
     def speak(self, dialect: Dialect) -> None:
-        """Use the statements of a dialect; a connection may find another server than the URL names."""
+        """Use the statements of a dialect; a connection may reach a different server than its URL names."""
         self.dialect = dialect
         self.tables, self.statements = self._install(dialect, self.clock is not None)
 
     @property
     def hold(self) -> Step | None:
-        """The step that must come first in a caller's transaction before it writes, if there is one."""
+        """The step that must come before the first write in a caller's transaction, if the database needs one."""
         return Step(self.statements.queues.hold, {}) if self.dialect.writes_alone else None
 
     # Steps.
 
     def step(self, statement: Statement, values: Mapping[str, Any]) -> Step:
-        """Return the step of a statement, with the time if this store has a clock."""
+        """Return the step for a statement, with the time if this store has a clock."""
         if self.clock is None:
             return Step(statement, values)
         return Step(statement, {**values, "now": self.dialect.write_moment(self.clock.now())})
@@ -102,7 +102,7 @@ class Context:
         """Return a step over rows that are passed column by column."""
         rows = len(next(iter(values.values())))
         alike = {name: column[0] for name, column in values.items() if column.count(column[0]) == rows}
-        if len(alike) == len(values) and rows > 1:  # equal rows, but as many as are given
+        if len(alike) == len(values) and rows > 1:  # all rows are equal, but their number matters
             alike.popitem()
         absent = frozenset(name for name in statement.optional if name in alike and alike[name] is None)
         bound = {f"given_{name}": value for name, value in alike.items() if name not in absent}
@@ -113,7 +113,7 @@ class Context:
         )
 
     def row(self, entry: Entry) -> tuple[Any, ...]:
-        """Return an entry's values for ENTRY without the id."""
+        """Return an entry's values for the columns of ENTRY without the id."""
         due = None if entry.due is None else self.dialect.write_moment(entry.due)
         delay = None if entry.delay is None else self.dialect.write_span(entry.delay)
         return (
@@ -129,7 +129,7 @@ class Context:
         )
 
     def rows(self, entries: Sequence[Entry]) -> dict[str, Sequence[Any]]:
-        """Return the values of entries for ENTRY without the id, column by column."""
+        """Return the values of entries for the columns of ENTRY without the id, column by column."""
         dues, delays = [entry.due for entry in entries], [entry.delay for entry in entries]
         return {
             "queue": [entry.queue for entry in entries],
@@ -144,7 +144,7 @@ class Context:
         }
 
     def chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:
-        """Split into chunks for one statement, by number and, if a size is given, by characters."""
+        """Split items into chunks for one statement each, by number and, if `size` is given, by characters."""
         if size is None or len(items) <= 1 or sum(map(size, items)) <= self.dialect.chunk_bytes:
             for start in range(0, len(items), self.dialect.chunk):
                 yield items[start : start + self.dialect.chunk]
@@ -166,7 +166,7 @@ class Plans:
     """Plans for one subject.
 
     Args:
-        context: what they share with the other plans of their store.
+        context: shared by all plans of the store.
     """
 
     def __init__(self, context: Context) -> None:

@@ -14,7 +14,7 @@ from duerow.stores.sql.plans.context import Plans
 from duerow.stores.sql.statements.counters import COUNTED, NUMBERS
 
 FORGOTTEN: Final = 300
-"""How many old counts are added to lifetimes at a time."""
+"""The number of old counts that are added to lifetimes at a time."""
 
 
 class CounterPlans(Plans):
@@ -55,7 +55,7 @@ class CounterPlans(Plans):
 
 
 def _sums(rows: Any) -> dict[str, tuple[int, ...]]:
-    """Return the sums of numbers by their queues, each row being a queue and its numbers."""
+    """Return the sums of numbers by queue; each row has a queue and its numbers."""
     sums: dict[str, tuple[int, ...]] = {}
     for queue, *numbers in rows:
         before = sums.get(queue, (0,) * len(numbers))

@@ -28,7 +28,7 @@ class HistoryPlans(Plans):
         return [self.past(row) for row in rows]
 
     def prune(self, limit: int) -> Plan[int]:
-        """Delete what was kept long enough; see HistoryStore.prune. Finding nothing takes four looks at an index."""
+        """Delete expired rows; see HistoryStore.prune. If nothing has expired, this takes four index lookups."""
         context = self.context
         yield BEGIN
         statements, gone = context.statements, 0
@@ -41,13 +41,13 @@ class HistoryPlans(Plans):
         return gone + (yield from self._prune_batches(limit))
 
     def _prune_batches(self, limit: int) -> Plan[int]:
-        """Take away what was staged but never published, and names of what happened once long ago."""
+        """Delete entries that were staged but never published, and names that were noted long ago."""
         context = self.context
         statements = context.statements
         span = {"span": context.dialect.write_span(-STAGED_FOR)}
         old, gone = [], 0
         for id, entries in (yield context.step(statements.stage.old_stagings, {"limit_in": limit, **span})):
-            if gone < limit:  # each may be of many entries
+            if gone < limit:  # a staging may have many entries
                 old.append(id)
                 gone += entries
         yield from self.forget_stagings(old)
@@ -57,13 +57,13 @@ class HistoryPlans(Plans):
         return gone
 
     def forget_stagings(self, ids: Sequence[int]) -> Plan[None]:
-        """Delete what was staged under these numbers."""
+        """Delete the entries that were staged under these numbers."""
         context = self.context
         for chunk in context.chunks(sorted(ids)):
             yield context.given(context.statements.stage.forget_staged, ("staging_id",), [(id,) for id in chunk])
             yield context.given(context.statements.stage.forget_stagings, ("id",), [(id,) for id in chunk])
 
-    # What is written with the end of a turn.
+    # Written when a turn ends.
 
     def keep(self, turns: Sequence[Turn], keep: Retention) -> Plan[None]:
         """Write turns that are about to end, and remember the keys of messages that leave the queue or are buried."""
@@ -104,7 +104,7 @@ class HistoryPlans(Plans):
         yield context.given(context.statements.history.keep_popped, ("id",), [(id,) for id in ids], more)
 
     def remember(self, left: Sequence[tuple[str, str | None, int]], keep: Retention | None) -> Plan[None]:
-        """Remember the keys of messages that have left; of equal keys, the one with the highest id."""
+        """Remember the keys of messages that have left; for equal keys, the message with the highest id counts."""
         context = self.context
         if keep is None or keep.keys is None:
             return
@@ -115,10 +115,10 @@ class HistoryPlans(Plans):
                 context.statements.history.remember, ("queue", "key", "id"), rows, self._keys(keep.keys)
             )
 
-    # What pushes ask.
+    # Read by pushes.
 
     def remembered_since(self, new: Sequence[tuple[str, str | None, int]]) -> Plan[dict[Place, int]]:
-        """Return the former holders of the keys of new messages, if remembered; hold the other keys."""
+        """Return the former holders of the remembered keys of new messages; hold the other keys."""
         context = self.context
         found: dict[Place, int] = {}
         over = {"over": context.dialect.write_moment(EPOCH)}
@@ -128,7 +128,7 @@ class HistoryPlans(Plans):
                 for row in (yield context.given(context.statements.history.hold_remembered, _KEYED, rows, over))
             }
             known = [row[:2] for row in rows if row[:2] not in free]
-            if known:  # and locked, since they would have been changed
+            if known:  # they are locked too, because the statement would have changed them
                 for queue, key, id, _ in (
                     yield context.given(context.statements.history.remembered, _KEYED[:2], known)
                 ):
@@ -136,7 +136,7 @@ class HistoryPlans(Plans):
         return found
 
     def remembered(self, places: Sequence[Place]) -> Plan[dict[Place, int]]:
-        """Return the former holders of keys that are remembered now."""
+        """Return the former holders of those keys that are remembered now."""
         context = self.context
         found: dict[Place, int] = {}
         for chunk in context.chunks(places):
@@ -161,12 +161,12 @@ _KEYED = ("queue", "key", "id")
 
 
 def _headers(end: End) -> str | None:
-    """Return the headers that history is told of an end; None: those of the message."""
+    """Return the headers that history records for an end; None: the message's own."""
     return end.headers if isinstance(end, Committed) else None
 
 
 def _story(end: End) -> tuple[str | None, ...]:
-    """Return what history tells of an end: the values of STORY."""
+    """Return what history records about an end: the values of STORY."""
     match end:
         case Committed():
             return ("dropped" if end.dropped else "done", end.moved_to, end.kind, end.payload, end.why)

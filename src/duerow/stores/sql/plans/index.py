@@ -1,4 +1,4 @@
-"""Indexes for the payload fields that a queue declares, created and dropped while others keep writing."""
+"""Create and drop indexes on the payload fields that a queue declares, while other processes keep writing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from duerow.stores.sql.statements import Statement
 
 
 class IndexPlans(Plans):
-    """Plans for the indexes of payload fields."""
+    """Plans for the indexes on payload fields."""
 
     def index(self, queue: str, fields: Sequence[Indexed], dry_run: bool) -> Plan[Indexing]:
-        """Have indexes for these fields and no others; see MetadataStore.index."""
+        """Create indexes on these fields and drop all others; see MetadataStore.index."""
         context = self.context
         apart = False if dry_run else (yield from self._is_apart())
         if not apart:
             yield BEGIN
             return (yield from self._reconcile(queue, fields, apart, dry_run))
         take, give_back = context.dialect.index_lock(context.tables.prefix)
-        # Nobody waits for this lock inside the database: whoever makes an index waits for all who wait there.
+        # No transaction waits for this lock in the database, because creating an index would wait for that transaction.
         if not (yield self._ddl(take))[0][0]:
             raise Conflict(
                 f"another process is creating indexes for the tables {context.tables.prefix}…; try again later"
@@ -35,7 +35,7 @@ class IndexPlans(Plans):
             yield self._ddl(give_back)
 
     def _is_apart(self) -> Plan[bool]:
-        """Return whether an index can be made while others write: each statement must be its own transaction."""
+        """Return whether an index can be created during writes, which requires a transaction for each statement."""
         if self.context.dialect.apart is None:
             return False
         mark, is_gone = self.context.dialect.apart
@@ -48,7 +48,7 @@ class IndexPlans(Plans):
         begin = names_begin(context.tables.prefix, queue)
         ours = {name: bool(usable) for name, usable in found if name.startswith(begin)}
         wanted = {index_name(context.tables.prefix, queue, field): field for field in fields}
-        # One that cannot be used is what somebody left whose work broke off.
+        # An unusable index is left over from an interrupted creation.
         created = tuple(name for name in wanted if not ours.get(name, False))
         dropped = tuple(sorted(name for name in ours if name not in wanted or not ours[name]))
         changes = [self._drop(name, apart) for name in dropped]
@@ -74,7 +74,7 @@ class IndexPlans(Plans):
         return self.context.step(Statement(statement, kept=False), {})
 
     def _create(self, name: str, queue: str, field: Indexed, apart: bool) -> Sequence[Any]:
-        """Return what makes an index in the order of values and then of ids, in which pages are read."""
+        """Return the statements that create an index by value and then id, the order in which pages are read."""
         context = self.context
         message = context.tables.message
         which = context.statements.context.of_queue(queue)

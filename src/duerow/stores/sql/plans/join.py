@@ -17,7 +17,7 @@ from duerow.stores.sql.plans.push import PushPlans
 from duerow.stores.sql.statements import RECEIPT
 
 Placed = tuple[int, Turn]
-"""A turn and its place in the call; NOWHERE for one that the caller did not ask for."""
+"""A turn and its place in the call; NOWHERE for a turn that the caller did not ask for."""
 
 SetPlace = tuple[str, str]
 """The queue of a set, and its correlation."""
@@ -25,19 +25,19 @@ SetPlace = tuple[str, str]
 NOWHERE: Final = -1
 
 PRUNED_AT_ONCE: Final = 20
-"""How many more sets than were completed are forgotten whenever some are."""
+"""Whenever a call completes sets, it prunes this many more expired sets than it completes."""
 
 _CONSUMED: Final = Committed()
 
 
 class _Set:
-    """A set while parts join it.
+    """A set that parts are joining.
 
     Args:
-        place: where it stands.
-        id: its message; None: it has none yet.
-        count: how many parts it has in the table.
-        closed: whether it was complete before, and is to be remembered as such.
+        place: its queue and correlation.
+        id: the id of its message; None: it has no message yet.
+        count: the number of its parts in the table.
+        closed: whether an earlier completion is still remembered.
     """
 
     def __init__(self, place: SetPlace, id: int | None, count: int, closed: bool) -> None:
@@ -51,7 +51,7 @@ class _Set:
 
     @property
     def messages(self) -> list[int]:
-        """The ids of its messages in this call, once they are written: of each time that it was whole, and of now."""
+        """The ids of its messages in this call, once written: one for each completion, and the current one."""
         pushed = iter(self.pushed)
         ids = [next(pushed) if receipt is None else receipt.id for receipt, _ in self.whole]
         return ids if self.id is None else [*ids, self.id]
@@ -62,12 +62,12 @@ class _Set:
         return self.count + len(self.new)
 
     def take(self, record: Record, join: Joined) -> int:
-        """Add a part; with it the set may be complete, and the next part begin another one.
+        """Add a part; this may complete the set, and then the next part begins a new one.
 
-        Return which of its messages in this call the part belongs to.
+        Return the index in `messages` of the message to which the part belongs.
 
         Raises:
-            DuerowError: the predicate did; the part was not added.
+            DuerowError: the predicate raised it; the part was not added.
         """
         text, place = part_text(record), len(self.whole)
         complete = is_complete(join, self.size + 1, lambda: self._texts_with(record.id, text))
@@ -81,12 +81,12 @@ class _Set:
         return place
 
     def close(self, remember: timedelta | None) -> None:
-        """It is whole: the next part is late for so long, or begins another set."""
+        """Mark the set as complete: parts within `remember` are late, and any later part begins a new set."""
         self.id, self.count, self.kept, self.new = None, 0, {}, {}
         self.closed, self.remember = bool(remember), remember or timedelta(0)
 
     def _texts_with(self, id: int, text: str) -> list[str]:
-        """Return its parts, those in the table having been read, and one more, in the order of their ids."""
+        """Return the texts of its parts and one more, in the order of ids; parts in the table must have been read."""
         parts = {**self.kept, **self.new, id: text}
         return [parts[id] for id in sorted(parts)]
 
@@ -95,7 +95,7 @@ class JoinPlans(Plans):
     """Plans for the turns of parts and of due sets.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
     """
 
@@ -110,7 +110,7 @@ class JoinPlans(Plans):
         refused: dict[int, DuerowError | None],
         keep: Retention | None,
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
-        """Complete the sets whose time is over, and add messages to sets.
+        """Complete the sets whose time is up, and add messages to sets.
 
         Return how the turns of parts end, and the turns that complete the messages of sets.
         """
@@ -125,7 +125,7 @@ class JoinPlans(Plans):
         return ended, whole
 
     def _close(self, items: Sequence[Placed]) -> Plan[list[Placed]]:
-        """Make sets whole with the parts that have come; return how the turns of their messages end."""
+        """Complete sets with the parts that have arrived; return how the turns of their messages end."""
         ends = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Closed)}
         sets = yield from self._lock_sets((end.sets, end.correlation) for _, end in ends.values())
         records = yield from self._owned(list(ends))
@@ -145,7 +145,7 @@ class JoinPlans(Plans):
     def _gather(
         self, items: Sequence[Placed], refused: dict[int, DuerowError | None], keep: Retention | None
     ) -> Plan[tuple[list[Placed], list[Placed]]]:
-        """Let messages become parts of sets; return how their turns end, and those of sets that are whole now."""
+        """Turn messages into parts of sets; return how their turns end, and the turns that complete sets."""
         joins = {turn.receipt: (place, turn.end) for place, turn in items if isinstance(turn.end, Joined)}
         sets = yield from self._lock_sets((join.sets, join.correlation) for _, join in joins.values())
         gone = yield from self._look_for_messages(sets.values())
@@ -180,7 +180,7 @@ class JoinPlans(Plans):
         return turns, whole
 
     def _lock_sets(self, places: Iterable[SetPlace]) -> Plan[dict[SetPlace, _Set]]:
-        """Lock the rows of sets, in an order that is the same for all, and read how they stand."""
+        """Lock the rows of sets, always in the same order, and read their state."""
         context = self.context
         sets: dict[SetPlace, _Set] = {}
         for chunk in context.chunks(sorted(set(places))):
@@ -190,7 +190,7 @@ class JoinPlans(Plans):
         return sets
 
     def _look_for_messages(self, sets: Iterable[_Set]) -> Plan[list[int]]:
-        """Read the tokens of the sets' messages; where somebody took one away, its set begins anew: return its id."""
+        """Read the tokens of the sets' messages; restart sets whose message was removed, and return those ids."""
         context = self.context
         by_id = {one.id: one for one in sets if one.id is not None}
         found: set[int] = set()
@@ -204,7 +204,7 @@ class JoinPlans(Plans):
         return gone
 
     def _owned(self, receipts: Sequence[Receipt]) -> Plan[dict[Receipt, Record]]:
-        """Lock the messages whose token still is that of their receipt, and read them."""
+        """Lock the messages whose token still matches their receipt, and read them."""
         context = self.context
         owned: dict[Receipt, Record] = {}
         for chunk in context.chunks(sorted((receipt.id, receipt.token) for receipt in receipts)):
@@ -214,7 +214,7 @@ class JoinPlans(Plans):
         return owned
 
     def _parts(self, ids: Sequence[int]) -> Plan[dict[int, dict[int, str]]]:
-        """Read the parts of sets: their texts by their ids, by the id of the set's message."""
+        """Read the parts of sets: for the id of each set's message, the texts of its parts by id."""
         context = self.context
         parts: dict[int, dict[int, str]] = {}
         for chunk in context.chunks(sorted(ids)):
@@ -230,7 +230,7 @@ class JoinPlans(Plans):
             yield context.given(context.statements.join.delete_parts, ("set_id",), [(id,) for id in chunk])
 
     def _write_sets(self, sets: Sequence[_Set]) -> Plan[None]:
-        """Write what has become of sets: their messages, where they have none yet, their parts and their rows."""
+        """Write the new state of sets: missing messages, new parts, and the rows of the sets."""
         context = self.context
         begun = [one for one in sets if one.id is None and one.new]
         whole = [_pushed_whole(one.place, texts) for one in sets for receipt, texts in one.whole if receipt is None]
@@ -249,13 +249,13 @@ class JoinPlans(Plans):
         yield from self._note(sets)
 
     def _note(self, sets: Sequence[_Set]) -> Plan[None]:
-        """Write the rows of sets; one with neither parts nor anything to be remembered is forgotten."""
+        """Write the rows of sets; delete those of sets with neither parts nor a completion to remember."""
         context = self.context
         statements = context.statements
         forgotten = [one.place for one in sets if one.id is None and not one.closed]
         for chunk in context.chunks(sorted(forgotten)):
             yield context.given(statements.join.forget_sets, ("queue", "correlation"), chunk)
-        # One that was complete before this call keeps its row as it is.
+        # A set that was complete before this call keeps its row unchanged.
         kept = [one for one in sets if one.id is not None or (one.closed and one.remember)]
         names = ("queue", "correlation", "set_id", "parts", "remember")
         rows = [(*one.place, one.id, one.count, self._remembered_for(one)) for one in kept]
@@ -269,7 +269,7 @@ class JoinPlans(Plans):
 
 
 def _to_be_read(sets: dict[SetPlace, _Set], joins: Sequence[Joined]) -> list[_Set]:
-    """Return the sets whose parts in the table have to be read: those that a predicate judges, or may be complete."""
+    """Return the sets whose stored parts have to be read: a predicate checks them, or they may become complete."""
     coming: dict[SetPlace, int] = {}
     for join in joins:
         place = (join.sets, join.correlation)
@@ -285,12 +285,12 @@ def _to_be_read(sets: dict[SetPlace, _Set], joins: Sequence[Joined]) -> list[_Se
 
 
 def _part(record: Record, one: _Set, number: int) -> Committed:
-    """Return how the turn of a part ends, with what history tells of it."""
+    """Return how the turn of a part ends, with its headers for history."""
     return Committed(moved_to=one.place[0], headers=part_headers(record.headers, one.messages[number]))
 
 
 def _of_whole(sets: Iterable[_Set]) -> list[Placed]:
-    """Return the turns that make the messages of sets messages of their parts."""
+    """Return the turns that replace the content of sets' messages with the parts."""
     return [
         (NOWHERE, Turn(receipt, _whole(one.place, texts)))
         for one in sets

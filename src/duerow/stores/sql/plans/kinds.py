@@ -1,4 +1,4 @@
-"""The kinds of messages that a claim is about, as bound values."""
+"""The kinds of messages that a claim takes, as bound values."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from duerow.stores.sql.statements.due_rows import kinds_in
 
 
 def padded(kinds: Collection[str]) -> tuple[str, ...]:
-    """Return kinds in their order, the last one again and again until they are 1, 2, 4, …: so few statements do."""
+    """Return sorted kinds, with the last one repeated up to a count of 1, 2, 4, …, so a few statements suffice."""
     each = sorted(kinds)
     return (*each, *each[-1:] * ((1 << (len(each) - 1).bit_length()) - len(each)))
 
 
 def of_kinds(kinds: Sequence[str]) -> dict[str, str]:
-    """Return the bound values of a statement that looks at these kinds."""
+    """Return the bound values of a statement that reads these kinds."""
     return dict(zip(kinds_in(len(kinds)), kinds, strict=True))

@@ -23,10 +23,10 @@ _STATUS: Final = 2
 
 
 class LendPlans(Plans):
-    """Plans for batches that are lent to many readers.
+    """Plans for batches that are lent to engines with many readers.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         reserve: handles buried messages.
         claims: takes due rows.
         history: writes the history, and remembers keys.
@@ -83,7 +83,7 @@ class LendPlans(Plans):
         return Lease([Receipt(one.id, one.token) for one in lent], groups, claim.given)
 
     def _unread(self, rows: Rows, line: PriorityLine) -> list[_LentRow]:
-        """Return the rows of what was lent, not buried."""
+        """Return the rows that were lent, without those that were buried."""
         read: Callable[[Any], Any] = self.context.dialect.read_moment
         priority = line.priority
         return [
@@ -105,7 +105,7 @@ class LendPlans(Plans):
         return used
 
     def leased_range(self, queue: str, consumer: str, first: int, last: int, limit: int) -> Plan[list[Record]]:
-        """Read what a claim holds; see BulkStore.leased_range."""
+        """Read the messages that a claim holds; see BulkStore.leased_range."""
         context = self.context
         values = {"queue_in": queue, "consumer": consumer, "first_in": first, "last_in": last, "limit_in": limit}
         rows = yield context.step(context.statements.lend.leased_range, values)
@@ -122,7 +122,7 @@ class LendPlans(Plans):
 
 
 class _LentRow(msgspec.Struct, frozen=True, gc=False):
-    """A message that was lent, as much of it as is read."""
+    """The columns of a lent message that are read."""
 
     id: int
     token: int
@@ -132,7 +132,7 @@ class _LentRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Unread(Claim):
-    """A call that lends without reading: of what is buried only the receipts are known."""
+    """A call that lends messages without reading them; for buried messages, only the receipts are known."""
 
     def add(self, records: Sequence[Any], rows: Rows, line: PriorityLine) -> None:
         """Add the rows that a statement lent or buried."""

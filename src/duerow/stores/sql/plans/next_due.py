@@ -13,14 +13,14 @@ from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.plans.priorities import PriorityPlans
 
 NOTE: Final = timedelta(seconds=10)
-"""How much longer than its sleep a consumer is recorded as sleeping, so that pushes in progress wake it too."""
+"""How long after its sleep a consumer is still recorded as sleeping, so that pushes in progress wake it too."""
 
 
 class NextDuePlans(Plans):
     """Plans for idle consumers.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         priorities: finds the priorities that other processes use.
     """
 
@@ -35,7 +35,7 @@ class NextDuePlans(Plans):
         kinds: Mapping[str, Collection[str]] | None = None,
         relied_on: bool = False,
     ) -> Plan[timedelta | None]:
-        """Note that a consumer sleeps, and tell until when it may; see MessageStore.next_due."""
+        """Note that a consumer sleeps, and return how long it may sleep; see MessageStore.next_due."""
         context = self.context
         dialect, statements = context.dialect, context.statements
         if statements.queues.wake is not None:
@@ -46,7 +46,7 @@ class NextDuePlans(Plans):
             )
         waits: list[timedelta] = []
         read: Callable[[Any], Any] = dialect.read_moment
-        relied_on = relied_on or not until  # no claim will find what this look passes over
+        relied_on = relied_on or not until  # no later claim will find rows that this look misses
         for name in queues:
             if relied_on or context.priorities.stale(name):
                 yield from self._priorities.look(name)
@@ -56,13 +56,13 @@ class NextDuePlans(Plans):
             source: Hashable = (name, known) if known else name
             floor, writes = context.floors.nothing_before(source)
             lines = [(line.grouped, line.priority) for line in context.priorities.of(name)]
-            if relied_on:  # rows pushed earlier than the last look may have been committed since
+            if relied_on:  # rows may have been pushed before the last look, but committed after it
                 floor = None
             bound = {"queue_in": name, "floor": dialect.write_moment(floor or EPOCH), **of_kinds(known)}
             next_due = statements.reserve.next_due(len(known))
             rows = yield context.given(next_due, ("grouped", "priority"), lines, bound)
             now = read(rows[0][1])
-            if floor is not None and now < floor:  # the clock was set back behind it
+            if floor is not None and now < floor:  # the clock was set back to before the floor
                 bound["floor"] = dialect.write_moment(EPOCH)
                 rows = yield context.given(next_due, ("grouped", "priority"), lines, bound)
             due_at = min((read(due) for due, _ in rows if due is not None), default=None)

@@ -18,7 +18,7 @@ class PipelinePlans(Plans):
         return [StoredPipeline(*row) for row in rows]
 
     def set_pipeline(self, name: str, version: int | None, after: StoredPipeline | None) -> Plan[bool]:
-        """Keep a pipeline; see MetadataStore.set_pipeline."""
+        """Save a pipeline; see MetadataStore.set_pipeline."""
         statements = self.context.statements
         was = {} if version is None else {"was": version}
         if after is None:

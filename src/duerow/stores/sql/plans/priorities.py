@@ -13,7 +13,7 @@ class PriorityPlans(Plans):
     """Plans for the lines of a queue: its priorities, with and without groups."""
 
     def look(self, queue: str) -> Plan[None]:
-        """Find the lines that other processes opened."""
+        """Find the lines that other processes use."""
         context, new = self.context, set[PriorityLine]()
         begun, looking = time.monotonic(), True
         while looking:

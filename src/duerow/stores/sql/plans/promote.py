@@ -12,11 +12,11 @@ from duerow.stores.sql.statements import Step
 
 
 class PromotePlans(Plans):
-    """Plans for messages that can now be handed out because something else was written."""
+    """Plans for messages that another write has made available."""
 
     def promote_next(self, groups: Iterable[tuple[str, Any]]) -> Plan[None]:
-        """Put the next message of each group in line: the one before has left, or is no longer leased."""
-        given = sorted({one for one in groups if isinstance(one[1], str)})  # whatever else was written there is none
+        """Put the next message of each group in line: the previous one has left, or is no longer leased."""
+        given = sorted({one for one in groups if isinstance(one[1], str)})  # any other value is damaged, not a group
         for chunk in self.context.chunks(given):
             rows = yield self.context.given(self.context.statements.groups.promote_next, ("queue", "group"), chunk)
             self.context.floors.written()
@@ -25,7 +25,7 @@ class PromotePlans(Plans):
             yield from self.wake(queue for queue, _ in rows)
 
     def tell_cancelled(self, queue: str) -> Plan[None]:
-        """Have workers look at the messages of this queue that they have in hand."""
+        """Make workers check the messages of this queue that they are handling."""
         if (announce := self.context.statements.queues.announce) is not None:
             yield self.context.step(announce, {"told_in": cancellations(queue)})
 
@@ -36,7 +36,7 @@ class PromotePlans(Plans):
             yield steps[0]
 
     def waking(self, queues: Iterable[str]) -> list[Step]:
-        """Return the steps of `wake`: none, or one."""
+        """Return the steps of `wake`: none or one."""
         names = sorted(set(queues))
         wake = self.context.statements.queues.wake
         if not names or wake is None:

@@ -27,7 +27,7 @@ Place = tuple[str, str | None]
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """An entry of a push: its place in the input and the id it gets if it is created."""
+    """An entry of a push, with its place in the input and the id that it gets if it is created."""
 
     place: int
     id: int
@@ -40,10 +40,10 @@ class Item(msgspec.Struct, frozen=True, gc=False):
 
 
 class PushPlans(Plans):
-    """Plans that add messages, and look up who holds a key.
+    """Plans that add messages, and look up the holders of keys.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         history: writes the history, and remembers keys.
         promote: puts the next message of a group in line, and wakes consumers.
     """
@@ -85,11 +85,11 @@ class PushPlans(Plans):
         return (yield from self.add(entries, on_duplicate, remembered))
 
     def note_once(self, name: str) -> Plan[bool]:
-        """Record the name of what is to happen once; return whether it is new."""
+        """Record the name of an operation that must happen only once; return whether the name is new."""
         return bool((yield self.context.step(self.context.statements.stage.note, {"name_in": name})))
 
     def add(self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False) -> Plan[list[Pushed]]:
-        """Add messages, even to a draining queue: outputs of messages in progress are not lost."""
+        """Add messages, even to a draining queue, so that outputs of messages in progress are not lost."""
         keyless = all(entry.key is None for entry in entries)
         if len(entries) == 1 and (keyless or (on_duplicate == "ignore" and not remembered)):
             self._note_places(entries)
@@ -119,7 +119,7 @@ class PushPlans(Plans):
             yield from self.ask([queue])
 
     def _note_places(self, entries: Sequence[Entry]) -> None:
-        """Let claims of this process know where the messages will stand."""
+        """Tell this process's claims where the messages will be."""
         context = self.context
         context.floors.written()
         dues = [entry.due for entry in entries if entry.due is not None]
@@ -144,12 +144,12 @@ class PushPlans(Plans):
         while True:
             rows = yield context.step(statement, values)
             if asking:
-                # A row says that the queue takes messages; none, that it does not, or that the key is held.
+                # A row means that the queue accepts messages; no row means that it does not, or that the key is held.
                 yield from self._found_open(entry.queue, bool(rows))
             if rows:
                 return Pushed(rows[0][0], "created")
             held = yield from self.holder_ids([entry])
-            if held:  # else the holder has gone since, and the key with it
+            if held:  # otherwise the holder has left meanwhile, and the key is free
                 return Pushed(held[entry.queue, entry.key], "ignored")
 
     def _push_keyless(
@@ -188,7 +188,7 @@ class PushPlans(Plans):
     def push_wave(
         self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed], remembered: bool = False
     ) -> Plan[None]:
-        """Push entries with distinct keys; repeat those whose key changed hands in the meantime."""
+        """Push entries with distinct keys; repeat entries whose key changes hands in the meantime."""
         left = list(wave)
         while left:
             if mode in ("replace", "earliest"):
@@ -213,9 +213,10 @@ class PushPlans(Plans):
     def _ignore_remembered(
         self, items: Sequence[Item], created: set[int], mode: OnDuplicate, pushed: dict[int, Pushed]
     ) -> Plan[list[Item]]:
-        """Take those that were just created back whose key is remembered; return the items that are left to push.
+        """Delete just-created messages whose key is remembered; return the items that are left to push.
 
-        In this order, since a message may leave at this moment: its key is free only when it is remembered.
+        Creating comes first because a message may be leaving at this moment: its key becomes free only once it is
+        remembered.
         """
         places = {item.at: item.id for item in items if item.id in created and item.entry.key is not None}
         former = yield from self._history.remembered_since([(*at, id) for at, id in places.items()])
@@ -239,14 +240,14 @@ class PushPlans(Plans):
         return answered.intersection([item.id for item in items]) if context.dialect.answers_held else answered
 
     def take_back(self, ids: Sequence[int]) -> Plan[None]:
-        """Undo what this push wrote, even inside the caller's transaction: another writer took a key."""
+        """Delete the rows that this push added, even inside the caller's transaction: another writer took a key."""
         if ids:
             yield self.context.given(
                 self.context.statements.settle.commit, RECEIPT, [(id, 0) for id in sorted(set(ids))]
             )
 
     def _change_held(self, items: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed]) -> Plan[list[Item]]:
-        """Replace or hasten the messages that hold a key already; return the items whose key is free."""
+        """Replace or hasten the messages that already hold a key; return the items whose key is free."""
         holders = yield from self.holders(item.entry for item in items)
         held = [(item, holders[item.at]) for item in items if item.at in holders]
         if held and mode == "earliest":
@@ -277,7 +278,7 @@ class PushPlans(Plans):
         return {holder.id for _, holder in changes}
 
     def _refuse_taken(self, entries: Sequence[Entry], remembered: bool) -> Plan[None]:
-        """Raise DuplicateKey, before anything is written, if keys are taken or asked for twice."""
+        """Raise DuplicateKey, before anything is written, if keys are taken or occur twice in the input."""
         held = yield from self.holder_ids(entries)
         if remembered:
             held |= yield from self._history.remembered(_places(entries))
@@ -312,7 +313,7 @@ class PushPlans(Plans):
 
 
 def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
-    """Part items so that no two of a part share a key, the first of each key first; keyless ones go along."""
+    """Split items into waves with distinct keys, in input order for each key; keyless items go into the first."""
     waves: list[list[T]] = []
     seen: dict[Place, int] = {}
     for item in items:
@@ -327,7 +328,7 @@ def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
 
 
 def _is_behind(entry: Entry, seen: set[Group]) -> bool:
-    """Return whether an entry of its group was seen before: in one transaction, so it is there to wait for."""
+    """Return whether an earlier entry has the same group; they share a transaction, so this one can wait for it."""
     if entry.group is None:
         return False
     group = (entry.queue, entry.group)
@@ -341,7 +342,7 @@ def _places(entries: Iterable[Entry]) -> list[Place]:
 
 
 def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
-    """Return whether replacing the holder would change nothing: same content, untouched, and no other time asked."""
+    """Return whether a replacement would change nothing: the holder is new, with this content and no other due time."""
     if holder.status != "new" or holder.due_at is None:
         return False
     asked = entry.due if entry.delay is None or now is None else now + entry.delay
@@ -350,5 +351,5 @@ def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
 
 
 def entry_size(entry: Entry) -> int:
-    """Return how many characters of payload an entry has."""
+    """Return the number of characters in an entry's payload."""
     return len(entry.payload)

@@ -1,4 +1,4 @@
-"""Settings of queues, and consumers."""
+"""Read and change the settings of queues, and record consumers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class QueuePlans(Plans):
     """Plans for the settings of queues and for consumers.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         promote: wakes consumers.
     """
 

@@ -29,7 +29,7 @@ class ReadPlans(Plans):
     """Plans that read messages.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         priorities: finds the priorities that other processes use.
         queues: reads consumers.
     """
@@ -73,7 +73,7 @@ class ReadPlans(Plans):
         )
 
     def inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
-        """Read a message and what keeps it from a consumer; see OperationStore.inspect."""
+        """Read a message, and the reasons why no consumer gets it; see OperationStore.inspect."""
         return all_bounded(self._inspect(queue, id, key))
 
     def _inspect(self, queue: str, id: int | None, key: str | None) -> Plan[Inspection | None]:
@@ -131,7 +131,7 @@ class ReadPlans(Plans):
         return [context.dialect.record(row) for row in rows]
 
     def _is_in_parts(self, where: Condition | None, indexed_of: tuple[str, tuple[Indexed, ...]] | None) -> bool:
-        """Return whether a page is read from each index of a queue: if no other index has its messages."""
+        """Return whether a page is read from each index of the queue's parts, because no single index can serve it."""
         if where is None:
             return True
         if _names_ids(where):
@@ -140,9 +140,9 @@ class ReadPlans(Plans):
         return not served and where.number <= MOST_COMPARISONS
 
     def _page(self, query: Query, values: dict[str, Any]) -> Plan[Any]:
-        """Return the rows of a page of a queue: near its beginning if it is there, else of each part by its index.
+        """Return the rows of a page of a queue: from the next few ids if they suffice, or else part by part.
 
-        A condition is tried on all messages of a queue that has few.
+        If the queue has few messages, a condition is evaluated on all of them.
         """
         context, order = self.context, query.order
         pages = context.statements.pages
@@ -166,7 +166,7 @@ class ReadPlans(Plans):
     def tally(
         self, queue: str, where: Condition | None, by: Path | None, limit: int | None, indexed: tuple[Indexed, ...] = ()
     ) -> Plan[Tally]:
-        """Count messages by a value of theirs; see OperationStore.tally."""
+        """Count messages by one of their values; see OperationStore.tally."""
         context = self.context
         values: dict[str, Any] = {"queue_in": queue}
         if limit is not None:
@@ -187,7 +187,7 @@ class ReadPlans(Plans):
         return [(read(value), number) for value, number in rows]
 
     def _served(self, queue: str, indexed: tuple[Indexed, ...]) -> Plan[tuple[str, tuple[Indexed, ...]] | None]:
-        """Return the queue and its fields for which an index can be asked, None if there are none."""
+        """Return the queue and its fields that have an index; None if no field has one."""
         context = self.context
         if indexed and context.dialect.asks_for_indexes:
             there = {row[0] for row in (yield context.step(self._indexes, {}))}
@@ -233,7 +233,7 @@ class ReadPlans(Plans):
         return names
 
     def _names_by(self, names_after: Statement) -> Plan[list[str]]:
-        """Read all names, some at a time."""
+        """Read all names, a few at a time."""
         names, most = [""], self.context.dialect.names_at_once
         while True:
             rows = yield self.context.step(names_after, {"queue_in": names[-1]})
@@ -245,12 +245,12 @@ class ReadPlans(Plans):
 
 
 def _rest(statuses: Collection[Value] | None) -> bool:
-    """Return whether messages of these statuses all rest, for which there is an index."""
+    """Return whether all messages with these statuses are at rest; there is an index for those."""
     return statuses is not None and not set(statuses) & set(LIVE)
 
 
 def _names_ids(where: Condition) -> bool:
-    """Return whether a condition holds for certain ids only, which the primary key finds."""
+    """Return whether a condition matches only certain ids, so the primary key finds the rows."""
     for term in conjuncts(where):
         match term:
             case In(("id",)) | Compare(("id",), "="):
@@ -259,5 +259,5 @@ def _names_ids(where: Condition) -> bool:
 
 
 def _bounds_due(where: Condition) -> bool:
-    """Return whether a condition holds for a range of due times only, which indexes find."""
+    """Return whether a condition matches only a range of due times, so indexes find the rows."""
     return any(isinstance(term, Compare) and term.path == ("due_at",) for term in conjuncts(where))

@@ -20,7 +20,7 @@ class ReceivePlans(Plans):
     """Plans that import from another database.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
         promote: puts the next message of a group in line, and wakes consumers.
     """
@@ -49,7 +49,7 @@ class ReceivePlans(Plans):
         return [_answer(one.name, fresh, refused) for one in arrivals]
 
     def _note_all(self, names: Iterable[str]) -> Plan[set[str]]:
-        """Note names; return those that were not noted before."""
+        """Note names; return the new ones."""
         fresh: set[str] = set()
         for name in sorted(set(names)):
             if (yield self.context.step(self.context.statements.stage.note, {"name_in": name})):
@@ -65,10 +65,10 @@ class ReceivePlans(Plans):
         return found
 
     def _new_ids(self, those: Sequence[Record | HistoryRow]) -> Plan[dict[int, int]]:
-        """Hand out an id for each of those that things had elsewhere, in their order.
+        """Return a new id for each id from the other database, in the same order.
 
-        The highest is used by a row that is added and taken away: what has turns alone leaves no other trace of its id,
-        and no message may ever get it.
+        A row with the highest new id is added and deleted again. Otherwise, if only turns are imported, nothing would
+        record that the id is used, and a new message could get it.
         """
         old = sorted({what.id for what in those})
         if not old:
@@ -80,7 +80,7 @@ class ReceivePlans(Plans):
         return dict(zip(old, new, strict=True))
 
     def _receive_messages(self, arrivals: Sequence[Arrival], ids: dict[int, int], final: bool) -> Plan[set[str]]:
-        """Add messages; return what those are noted under, or would be, whose key is taken."""
+        """Add messages; return the names under which refusals are noted, for messages whose key is taken."""
         context = self.context
         records = {one.name: one.what for one in arrivals if isinstance(one.what, Record)}
         created: set[int] = set()
@@ -100,7 +100,7 @@ class ReceivePlans(Plans):
         return {name + REFUSED for name in refused}
 
     def _receive_turns(self, arrivals: Sequence[Arrival], ids: dict[int, int], history: timedelta) -> Plan[set[str]]:
-        """Keep those turns that did not come before; return their names."""
+        """Write the turns that have not arrived before; return their names."""
         context = self.context
         fresh = yield from self._note_all(one.name for one in arrivals)
         turns = [one.what for one in arrivals if isinstance(one.what, HistoryRow) and one.name in fresh]
@@ -110,7 +110,7 @@ class ReceivePlans(Plans):
         return fresh
 
     def _note_arrivals(self, records: Iterable[Record]) -> None:
-        """Let claims of this process know where the messages will stand."""
+        """Tell this process's claims where the messages will be."""
         context = self.context
         context.floors.written()
         for record in records:
@@ -119,7 +119,7 @@ class ReceivePlans(Plans):
                 context.priorities.add(record.queue, [PriorityLine(record.priority, record.group is not None)])
 
     def _arrived(self, record: Record, id: int) -> tuple[Any, ...]:
-        """Return a message's values for ARRIVED."""
+        """Return a message's values for the columns of ARRIVED."""
         moment = self.context.dialect.write_moment
         return (
             id,
@@ -141,7 +141,7 @@ class ReceivePlans(Plans):
         )
 
     def _told(self, past: HistoryRow, id: int, history: timedelta) -> tuple[Any, ...]:
-        """Return a turn's values for TOLD."""
+        """Return a turn's values for the columns of TOLD."""
         values = {name: getattr(past, name) for name in PAST} | {"id": id, "until": past.finished_at + history}
         for name in ("created_at", "first_due_at", "due_at", "started_at", "finished_at", "until"):
             values[name] = self.context.dialect.write_moment(values[name])

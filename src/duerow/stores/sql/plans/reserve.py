@@ -28,19 +28,19 @@ from duerow.stores.sql.statements import LENT, RECORD
 
 _CREATED_AT: Final = LENT.index("created_at")
 _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"))
-_LEAST, _MOST = FIRST.year, LAST.year  # what is in these years is looked at closely: years are compared faster
+_LEAST, _MOST = FIRST.year, LAST.year  # comparing years is fast; times in these two years are checked exactly
 _GROUP: Final = RECORD.index("group")
 
 
 class _Unsound(ValueError):
-    """A row holds what none of ours does."""
+    """A row has a value that duerow never writes."""
 
 
 class ReservePlans(Plans):
     """Plans that reserve or pop due messages.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         claims: takes due rows.
         settle: ends turns.
         history: writes the history, and remembers keys.
@@ -65,11 +65,11 @@ class ReservePlans(Plans):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due messages; see MessageStore.reserve."""
+        """Reserve due messages; see MessageStore.reserve."""
         context = self.context
         values = {"attempts_in": attempts, "lease": context.dialect.write_span(lease), "consumer": consumer}
         if context.dialect.writes_alone or dead_letter is not None or keep is not None:
-            # The time is told when the wait for other writers is over, so leases are whole.
+            # The time is read after the wait for other writers, so leases get their full length.
             yield BEGIN
 
         def lent(rows: Rows, line: PriorityLine) -> list[Record]:
@@ -95,14 +95,14 @@ class ReservePlans(Plans):
     def after_bury(
         self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Retention | None
     ) -> Plan[None]:
-        """Remember the keys of messages that were buried, and move them to the dead-letter queue if there is one."""
+        """Remember the keys of buried messages, and move the messages to the dead-letter queue if there is one."""
         if keep is not None:
             yield from self._history.remember([(queue, one.key, one.id) for one in buried], keep)
         if dead_letter is not None and buried:
             yield from self._send_away(queue, dead_letter, buried)
 
     def _send_away(self, queue: str, to: str, buried: Sequence[Used]) -> Plan[None]:
-        """Move messages that were buried to a dead-letter queue."""
+        """Move buried messages to a dead-letter queue."""
         context = self.context
         read: Callable[[Any], Any] = context.dialect.read_moment
         now = read((yield context.step(context.statements.read.time, {}))[0][0])
@@ -116,20 +116,20 @@ class ReservePlans(Plans):
         yield from self._promote.wake([to])
 
     def _lent(self, rows: Rows, queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> list[Record]:
-        """Return the rows of LENT that were lent, not buried, as records; what is damaged is mended, and says so."""
+        """Return the leased rows of LENT as records, without buried ones; damaged records are mended and marked."""
         if type(line.priority) is int and self.context.dialect.sound(rows):
             try:
                 return self._lent_sound(rows, queue, line, lease, consumer)
             except UNFIT:
-                pass  # whose fault that was, they tell one by one
+                pass  # reading the rows one by one finds the damaged one
         return [self._lent_odd(row, queue, line, lease, consumer) for row in rows if row[STATUS] != "dead"]
 
     def _lent_sound(self, rows: Rows, queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> list[Record]:
-        """As `_lent`; raise one of UNFIT if a row holds what none of ours does."""
+        """Like `_lent`, but raise an error of UNFIT if a row has a value that duerow never writes."""
         read = self.context.dialect.moment_reader(rows[0][_CREATED_AT])
         until = last_attempt_at = None
         records: list[Record] = []
-        # The hottest loop of all. The lease ends at the same time in all rows, and equal moments come as nulls.
+        # The hottest loop of all. All leases end at the same time, and repeated moments are read as nulls.
         for id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more in rows:
             if status == "dead":
                 continue
@@ -173,7 +173,7 @@ class ReservePlans(Plans):
         return records
 
     def _lent_odd(self, row: Sequence[Any], queue: str, line: PriorityLine, lease: timedelta, consumer: str) -> Record:
-        """Return one row of LENT as a record, whatever it holds."""
+        """Return one row of LENT as a record, even if its values are damaged."""
         read: Callable[[Any], Any] = self.context.dialect.read_moment
         id, payload, kind, key, headers, status, created, first, place, attempts, token, end, error, *more = row
         created = read(created)
@@ -192,7 +192,7 @@ class ReservePlans(Plans):
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[list[Record]]:
-        """Take due messages away; see MessageStore.pop."""
+        """Pop due messages; see MessageStore.pop."""
 
         def popped(rows: Rows) -> Iterable[str]:
             return (row[_GROUP] for row in rows)
@@ -222,7 +222,7 @@ class ReservePlans(Plans):
         return _in_line(claim.records)
 
     def _popped(self, rows: Rows, line: PriorityLine) -> list[Record]:
-        """Return the rows of RECORD, each followed by the time, as the records of messages handed out now."""
+        """Return rows of RECORD, each followed by the time, as the records of messages handed out now."""
         now = self.context.dialect.read_moment(rows[0][len(RECORD)])
         records = [self.context.dialect.record(row[: len(RECORD)]) for row in rows]
         return [
@@ -234,12 +234,12 @@ class ReservePlans(Plans):
 
 
 def _in_line(records: list[Record]) -> list[Record]:
-    """Return the records by priority, then due time, then id: sorted three times, which needs no tuples as keys."""
+    """Return the records by priority, due time and id; sorting three times avoids creating tuples as keys."""
     for key in _IN_LINE:
         records.sort(key=key)
     return records
 
 
 def given_up(buried: Iterable[Used]) -> list[GivenUp]:
-    """Return what a claim reports of the messages that it buried."""
+    """Return a claim's reports on the messages that it buried."""
     return [GivenUp(one.id, one.key, one.attempts, one.error) for one in buried]

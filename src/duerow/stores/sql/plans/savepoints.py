@@ -1,4 +1,4 @@
-"""If the database refuses to change a row, take rows one by one, and set that row aside."""
+"""If the database refuses to change a row, find that row, set it aside, and continue with the others."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class SavepointPlans(Plans):
     """Plans that continue without a row that the database refuses to change.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         promote: puts the next message of a group in line, and wakes consumers.
-        races_for_keys: whether a duplicate key may result from a race: two consumers may try to lease a message of the
-            same group.
+        races_for_keys: whether a race can cause a duplicate key: two consumers may try to lease messages of the same
+            group.
     """
 
     def __init__(self, context: Context, promote: PromotePlans, races_for_keys: bool = True) -> None:
@@ -35,7 +35,7 @@ class SavepointPlans(Plans):
         self._promote, self._races_for_keys = promote, races_for_keys
 
     def apart(self, claim: Claim, ids: Sequence[Any], act: Callable[[Sequence[Any]], Plan[None]]) -> Plan[None]:
-        """Do something with rows of a claim; if the claim is apart, find and set aside refused rows."""
+        """Run `act` on rows of a claim; if the claim is `apart`, find the refused rows and set them aside."""
         statements = self.context.statements
         if not claim.apart:
             yield from act(ids)
@@ -59,12 +59,12 @@ class SavepointPlans(Plans):
             yield from self.apart(claim, ids[middle:], act)
 
     def _set_aside(self, claim: Claim, id: Any, refused: DuerowError) -> Plan[None]:
-        """Bury a row with the reason, without history and dead-letter queue; or pass it over, if not even that goes."""
+        """Bury a row with the reason, bypassing history and the dead-letter queue; if that fails too, skip the row."""
         context = self.context
         statements = context.statements
         claim.passed.add(id)
         if isinstance(refused, Conflict) and self._races_for_keys:
-            return  # another consumer was faster; nothing is amiss with the row
+            return  # another consumer was faster; there is nothing wrong with the row
         error = encode_failure(Failure("StoreRefused", f"it could not be handed out: {refused}"))
         yield Step(statements.savepoints.savepoint, {})
         try:

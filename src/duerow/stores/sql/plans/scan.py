@@ -1,4 +1,4 @@
-"""Read very many messages or finished turns, ordered by id."""
+"""Read large numbers of messages or finished turns, ordered by id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ScanPlans(Plans):
     """Plans that read many queues.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         history: reads turns.
     """
 
@@ -33,7 +33,7 @@ class ScanPlans(Plans):
 
 
 def scanning(context: Context, query: Scan, shown: Sequence[str]) -> Step:
-    """Return the step of a scan that reads these columns, named after the fields of records or turns."""
+    """Return the step of a scan for these columns, which are named after the fields of records or turns."""
     asked = (("queues", query.queues), ("statuses", query.statuses), ("descending", query.descending or None))
     by = tuple(name for name, wanted in asked if wanted is not None)
     statements = context.statements
@@ -42,7 +42,7 @@ def scanning(context: Context, query: Scan, shown: Sequence[str]) -> Step:
 
 
 def scan_values(context: Context, query: Scan) -> dict[str, Any]:
-    """Return the bound values of a scan's step, without those of its condition."""
+    """Return the bound values of a scan's step, except those of its condition."""
     values: dict[str, Any] = {"last": query.last, "limit_in": query.limit}
     for name, wanted in (("queues", query.queues), ("statuses", query.statuses)):
         if wanted is not None:

@@ -17,7 +17,7 @@ class SchedulePlans(Plans):
     """Plans for schedules.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
     """
 
@@ -26,7 +26,7 @@ class SchedulePlans(Plans):
         self._push = push
 
     def schedules(self, name: str | None = None, due: bool = False) -> Plan[SchedulesFound]:
-        """Read schedules; see MetadataStore.schedules. To find that none is due takes one look at an index."""
+        """Read schedules; see MetadataStore.schedules. If none is due, this takes one index lookup."""
         context = self.context
         dialect = context.dialect
         ((first, at),) = yield context.step(context.statements.schedules.next_tick, {})
@@ -54,7 +54,7 @@ class SchedulePlans(Plans):
         return True
 
     def _schedule_step(self, change: ScheduleChange) -> Step:
-        """Return the step that changes the row, with a row as its answer if it did."""
+        """Return the step that changes the row; it answers a row if it changed one."""
         context = self.context
         statements = context.statements.schedules
         after, was = change.after, {} if change.version is None else {"was": change.version}

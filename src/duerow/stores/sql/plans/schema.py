@@ -16,7 +16,7 @@ from duerow.stores.sql.tables import Tables
 
 @lru_cache(maxsize=32)
 def _questions(dialect: Dialect, tables: Tables, ours: bool) -> tuple[Statement | None, Statement | None]:
-    """Return what is asked of a server, and of tables, before they are used."""
+    """Return the queries that check the server and the tables before their first use."""
     asked = dialect.server(), dialect.unfit(list(tables.message.metadata.tables.values()), ours)
     server, unfit = (None if one is None else Statement(one) for one in asked)
     return server, unfit
@@ -26,7 +26,7 @@ def check_database(context: Context, ours: bool = True) -> Plan[None]:
     """Raise ConfigurationError unless the server and the tables meet the requirements.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         ours: whether the tables are duerow's own.
     """
     server, unfit = _questions(context.dialect, context.tables, ours)
@@ -45,7 +45,7 @@ class SchemaPlans(Plans):
         yield from self._migrations.check(self.context.step)
 
     def migrate(self) -> Plan[list[str]]:
-        """Bring the tables up to this version; see Schema.migrate."""
+        """Migrate the tables to this version; see Schema.migrate."""
         yield from check_database(self.context)
         return (yield from self._migrations.migrate(self.context.step))
 

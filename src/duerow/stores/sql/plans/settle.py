@@ -1,4 +1,4 @@
-"""End turns, all of a call in one transaction: joins, commits, other ends, moves, then pushes."""
+"""End all turns of a call in one transaction: joins first, then commits, other ends, moves and pushes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SettlePlans(Plans):
     """Plans that end turns and extend leases.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
         join: gathers parts into sets.
         history: writes the history, and remembers keys.
@@ -58,7 +58,7 @@ class SettlePlans(Plans):
         self._push, self._join, self._history, self._promote = push, join, history, promote
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Let leases run longer; see MessageStore.extend."""
+        """Extend leases; see MessageStore.extend."""
         context = self.context
         dialect = context.dialect
         chunks = list(context.chunks(sorted({(receipt.id, receipt.token) for receipt in receipts})))
@@ -75,7 +75,7 @@ class SettlePlans(Plans):
         return extended
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns; see MessageStore.settle. Commits take effect first, then other ends, then moves, then pushes."""
+        """End turns; see MessageStore.settle. Commits take effect first, then other ends, moves, and finally pushes."""
         if keep is None and all(
             type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
         ):
@@ -91,7 +91,7 @@ class SettlePlans(Plans):
             ended, whole = yield from self._join.join(by_kind.pop(Closed, []), by_kind.pop(Joined, []), refused, keep)
             for item in ended:
                 by_kind.setdefault(type(item[1].end), []).append(item)
-            if whole:  # no turn of theirs is over: their message goes on as another one
+            if whole:  # history gets no turn: the set's message continues as a new one
                 yield from self._move(whole, Moved, refused, None)
         for kind in ORDER_OF_EFFECT:
             if items := by_kind.get(kind):
@@ -115,12 +115,12 @@ class SettlePlans(Plans):
         ]
 
     def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """End turns that are all plainly done, which most are: one statement and little else."""
+        """Commit turns that need nothing else, as most do, with one statement and little overhead."""
         receipts = [turn.receipt for turn in turns]
         receipts.sort(key=_ID)
         columns = {"id": [one.id for one in receipts], "token": [one.token for one in receipts]}
         rows = yield self.context.columns(self.context.statements.settle.commit, columns)
-        if len(rows) == len(turns):  # each row that is gone comes once
+        if len(rows) == len(turns):  # each deleted row is returned once
             return []
         ended = {(id, token) for id, token in rows}
         refused: list[Refused] = []
@@ -133,18 +133,18 @@ class SettlePlans(Plans):
         return refused
 
     def _commit_many(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """As `_commit`, of more than one statement takes: in one transaction, in the order of id."""
+        """Like `_commit`, for more turns than fit in one statement: in one transaction, in the order of id."""
         yield BEGIN
         refused: list[Refused] = []
         for chunk in self.context.chunks(sorted(turns, key=_TURN_ID)):
             refused += yield from self._commit(chunk)
-        if refused:  # in the order given
+        if refused:  # restore the order of the call
             places = {turn.receipt: place for place, turn in enumerate(turns)}
             refused.sort(key=lambda one: places[one.receipt])
         return refused
 
     def _takes_several(self, turns: Sequence[Turn], kinds: int) -> bool:
-        """Return whether to settle these takes more than one write."""
+        """Return whether settling these turns takes more than one write."""
         if kinds > 1 or len(turns) > self.context.dialect.chunk or any(turn.group is not None for turn in turns):
             return True
         if isinstance(turns[0].end, Joined | Closed):
@@ -163,7 +163,7 @@ class SettlePlans(Plans):
         refused: dict[int, DuerowError | None],
         keep: Retention | None = None,
     ) -> Plan[None]:
-        """End turns of one kind, ordered by id; remove them from the refused ones."""
+        """End turns of one kind, in the order of id; remove the ended ones from `refused`."""
         statement, names = self._endings[kind]
         size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
         for chunk in self.context.chunks(sorted(items, key=_by_id), size):
@@ -179,7 +179,7 @@ class SettlePlans(Plans):
 
     @property
     def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
-        """The statement for each end, and the columns that it takes besides the receipt."""
+        """The statement for each end, and its columns in addition to the receipt."""
         statements = self.context.statements
         return {
             Committed: (statements.settle.commit, ()),
@@ -190,7 +190,7 @@ class SettlePlans(Plans):
         }
 
     def _ended(self, end: End) -> tuple[Any, ...]:
-        """Return the values of an end, for the columns named in `_endings`."""
+        """Return the values of an end for the columns named in `_endings`."""
         context = self.context
         dialect = context.dialect
         match end:
@@ -216,11 +216,11 @@ class SettlePlans(Plans):
         refused: dict[int, DuerowError | None],
         keep: Retention | None,
     ) -> Plan[None]:
-        """Move rows as if one after the other in the order of id: most in one write, the rest behind what they need.
+        """Move rows as if one by one in the order of id: most in one write, the others after the moves they depend on.
 
-        Where another live message holds the key in the target, do as the turn says. A free key is held for its move
-        by the same INSERT … ON CONFLICT as a push: a row is added and taken away again in this transaction, so that
-        nobody else can add one before the move, and no statement fails. Where none has a key, none needs another.
+        If another live message holds the key in the target, `on_duplicate` of the turn decides. A free key is held for
+        its move by the same INSERT … ON CONFLICT as in a push: a row is added and deleted again in this transaction,
+        so nobody else can add one before the move, and no statement fails. Moves without keys don't depend on others.
         """
         if all(_target(turn).key is None for _, turn in items):
             yield from self.end(items, kind, refused, keep)
@@ -231,7 +231,7 @@ class SettlePlans(Plans):
             holders = {
                 at: record.id for at, record in (yield from self._push.holders(_wish(turn) for _, turn in now)).items()
             }
-            # A move onto a message that moves away later in this call meets it where it still is.
+            # If the holder of a key moves away later in this call, a move to that key still finds it there.
             awaited = {
                 holders.get(_place(turn)) for _, turn in pending if turn.receipt.id < holders.get(_place(turn), 0)
             }
@@ -255,7 +255,7 @@ class SettlePlans(Plans):
             pending = sorted([*later, *(item for item in unheld if item not in got)], key=_by_id)
 
     def _hold_keys(self, items: Sequence[tuple[int, Turn]]) -> Plan[list[tuple[int, Turn]]]:
-        """Hold the keys of moves until the end of the transaction; return those whose key nobody took meanwhile."""
+        """Hold the keys of moves until the end of the transaction; return the moves whose key was still free."""
         context = self.context
         if not items or context.dialect.writes_alone:
             return list(items)
@@ -269,7 +269,7 @@ class SettlePlans(Plans):
     def _merge_into_holder(
         self, place: int, turn: Turn, refused: dict[int, DuerowError | None], keep: Retention | None
     ) -> Plan[None]:
-        """End a move that met another live message with its key: refuse it, or end it as done and change the other."""
+        """End a move whose key another live message holds: refuse it, or end it as done and change the other."""
         context = self.context
         receipt, target = turn.receipt, _target(turn)
         owned = yield context.given(context.statements.settle.owned, RECEIPT, [(receipt.id, receipt.token)])
@@ -298,7 +298,7 @@ class SettlePlans(Plans):
 
 
 def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:
-    """Return turns with their places by how they end; a receipt that was used already ends no second turn."""
+    """Return turns with their places, by kind of end; if a receipt occurs twice, only its first turn counts."""
     by_kind: dict[type[End], list[tuple[int, Turn]]] = {}
     for place, turn in enumerate(turns):
         by_kind.setdefault(type(turn.end), []).append((place, turn))
@@ -323,12 +323,12 @@ def _target(turn: Turn) -> Moved:
 
 
 def _place(turn: Turn) -> Place:
-    """Return the queue and the key that a move goes to."""
+    """Return the target queue and key of a move."""
     return (_target(turn).to, _target(turn).key)
 
 
 def _first_at_each_place(items: Sequence[tuple[int, Turn]]) -> tuple[list[tuple[int, Turn]], list[tuple[int, Turn]]]:
-    """Part moves into the first to each key, with all that have none, and the others."""
+    """Split moves into the first for each key, together with all moves without keys, and the others."""
     first: list[tuple[int, Turn]] = []
     others: list[tuple[int, Turn]] = []
     taken: set[Place] = set()
@@ -341,7 +341,7 @@ def _first_at_each_place(items: Sequence[tuple[int, Turn]]) -> tuple[list[tuple[
 
 
 def _wish(turn: Turn) -> Entry:
-    """Return a move as the push into its target that it comes to."""
+    """Return the equivalent push into the target of a move."""
     end = _target(turn)
     kind, payload = end.kind or "json", end.payload or "null"
     return Entry(end.to, end.key, kind, payload, end.headers, end.due, end.delay, end.group, end.priority)

@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Staging(msgspec.Struct, frozen=True, gc=False):
-    """One time that a part of a batch staged entries."""
+    """The entries that a part of a batch staged at one time."""
 
     id: int
     part: str
@@ -39,7 +39,7 @@ class StagePlans(Plans):
     """Plans for batches.
 
     Args:
-        context: what all plans of the store share.
+        context: shared by all plans of the store.
         push: adds messages, and finds the holders of keys.
         settle: ends turns.
         history: writes the history, and remembers keys.
@@ -53,7 +53,7 @@ class StagePlans(Plans):
         self._push, self._settle, self._history, self._promote = push, settle, history, promote
 
     def stage(self, batch: str, part: str, entries: Sequence[Entry]) -> Plan[None]:
-        """Stage entries, which nobody sees yet; see BulkStore.stage."""
+        """Stage entries, which stay invisible until they are published; see BulkStore.stage."""
         context = self.context
         if not entries:
             return
@@ -78,7 +78,7 @@ class StagePlans(Plans):
         yield BEGIN
         if once is not None and not (yield from self._push.note_once(once)):
             return Published(True, 0)
-        # Whoever publishes the same batch waits here, and finds nothing any more.
+        # A concurrent publish of the same batch waits here, and then finds nothing left.
         stagings = yield from self._stagings(batch)
         chosen = _chosen(batch, parts, stagings)
         queues = sorted({queue for one in chosen for queue, _, _ in one.lines})
@@ -93,13 +93,13 @@ class StagePlans(Plans):
         return Published(False, sum(one.entries for one in chosen))
 
     def discard(self, batch: str) -> Plan[None]:
-        """Discard what a batch staged; see BulkStore.discard."""
+        """Discard the entries that a batch staged; see BulkStore.discard."""
         yield BEGIN
         stagings = yield from self._stagings(batch)
         yield from self._history.forget_stagings([one.id for one in stagings])
 
     def _about(self, batch: str, part: str, entries: Sequence[Entry]) -> dict[str, Any]:
-        """Return what is noted of entries, so that nobody has to look at them when they are published."""
+        """Return a summary of entries, so that publishing does not have to read them."""
         lines = sorted({(entry.queue, entry.priority, entry.group is not None) for entry in entries})
         due = min((entry.due for entry in entries if entry.due is not None), default=None)
         return {
@@ -130,7 +130,7 @@ class StagePlans(Plans):
         ]
 
     def _publish(self, staging: _Staging, on_duplicate: OnDuplicate) -> Plan[None]:
-        """Push what was staged at one time, within the database; by reading it if keys may change who holds them."""
+        """Push one staging inside the database; if its entries may change holders of keys, read and push them."""
         context = self.context
         context.floors.written()
         context.floors.lower(staging.due)
@@ -138,7 +138,7 @@ class StagePlans(Plans):
             if priority or grouped:
                 context.priorities.add(queue, [PriorityLine(priority, grouped)])
         if not staging.keyed or on_duplicate == "ignore":
-            # The first of a group may be left out for its key; then nobody may be put behind it.
+            # With keys, the first entry of a group may be skipped, so no entry may be put behind it.
             grouped = staging.grouped and not staging.keyed
             yield context.step(context.statements.stage.publish(staging.keyed, grouped), {"staging_in": staging.id})
             return
@@ -149,14 +149,14 @@ class StagePlans(Plans):
             yield from self._push.add([self._entry(row) for row in rows], on_duplicate)
 
     def _entry(self, row: Sequence[Any]) -> Entry:
-        """Return a row of entries without ids as an entry."""
+        """Return a row, with the columns of ENTRY without the id, as an entry."""
         queue, key, kind, payload, headers, group, priority, due, delay = row
         span = None if delay is None else timedelta(microseconds=delay)
         return Entry(queue, key, kind, payload, headers, self.context.dialect.read_moment(due), span, group, priority)
 
 
 def _chosen(batch: str, parts: Mapping[str, int], stagings: Sequence[_Staging]) -> list[_Staging]:
-    """Return what these parts staged, in their order; raise StagedLost unless it is as much as they say."""
+    """Return the stagings of these parts, in order; raise StagedLost if a part's number of entries is wrong."""
     of_part: dict[str, list[_Staging]] = {part: [] for part in parts}
     for one in stagings:
         if one.part in of_part:

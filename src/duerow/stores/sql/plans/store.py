@@ -38,14 +38,14 @@ class SqlStore(Store):
     """The store contract on an SQL database; see `duerow.store.Store`.
 
     Args:
-        dialect: which database.
+        dialect: the database.
         prefix: the prefix of all table names.
         schema: the database schema that holds them.
         clock: a clock to use instead of the database's.
         family_checks: the checks of `duerow.doctor` for this family only.
 
     Attributes:
-        context: what its plans and connections share.
+        context: shared by its plans and connections.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Every statement of the SQL stores: one short function for each, built once, the same for all dialects.
 
-Values are always bound; their names carry a suffix of `_in` where a column has the name. What each database is sent
-is kept as text beside the tests and reviewed like code.
+Values are always bound; their names end in `_in` where a column has the same name. The SQL for each database is stored
+next to the tests, and reviewed like code.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Statements:
     """The statements of one installation, by subject.
 
     Args:
-        context: its tables, its database, and what the statements share.
+        context: its tables, its database, and the parts that statements share.
     """
 
     def __init__(self, context: StatementContext) -> None:

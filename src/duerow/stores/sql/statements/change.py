@@ -21,14 +21,14 @@ CHANGED: Final[dict[str, tuple[str, ...]]] = {
     "stopped": (),
     "anew": (),
 }
-"""What an operator may change, and the value columns that each takes."""
+"""The parts of a message that an operator may change, and the value columns of each."""
 
 
 class ChangeStatements(StatementGroup):
-    """What an operator changes.
+    """Statements for operators' changes.
 
     Args:
-        context: what all statements share.
+        context: shared by all statements.
         settle: changes rows whose token matches.
     """
 
@@ -51,8 +51,8 @@ class ChangeStatements(StatementGroup):
     def change(self, parts: frozenset[str]) -> OverRows:
         """Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 
-        `parts` names what is changed: `payload`, `headers`, `priority`, `due`, `stopped`, `anew`. Without `due` and
-        `stopped` a row keeps its place in line, but a leased one is due now.
+        `parts` names the changes: `payload`, `headers`, `priority`, `due`, `stopped`, `anew`. Without `due` and
+        `stopped`, a row keeps its place in line, except that a leased row becomes due now.
         """
         columns = self.message.c
         running = columns.leased_until > self.now
@@ -96,13 +96,13 @@ class ChangeStatements(StatementGroup):
 
     @property
     def _free(self) -> ColumnElement[bool]:
-        """No lease runs on a row, or the bound `even_if_leased` says that this is no matter."""
+        """Whether a row is not leased, or the bound `even_if_leased` allows changing it anyway."""
         until = self.message.c.leased_until
         return or_(self.bound("even_if_leased", Boolean()), until.is_(None), until <= self.now)
 
     @cached_property
     def purge(self) -> Statement:
-        """Delete some messages of a queue in any state, each kind by its own index; return their ids."""
+        """Delete some messages of a queue in any state, finding each kind by its own index; return their ids."""
         columns = self.message.c
         kinds = ((columns.due_at.is_not(None), self.context.in_group(False)), *self.context.kinds)
         limit, old = (self.bound("limit_in", Integer()), columns.id <= self.bound("last_in", BigInteger()))

@@ -1,4 +1,4 @@
-"""What all statements of an installation share: expressions over its columns, and bound values."""
+"""The expressions over columns, and the bound values, that all statements of an installation share."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from duerow.stores.sql.statements.core import ENTRY, LENT, RECORD, OverRows
 from duerow.stores.sql.tables import Tables
 
 WORDS: Final = frozenset(("queue", "key", "group", "name", "process", "correlation", "batch", "part", "moved_to", "to"))
-"""The values that are words: compared byte for byte with columns that are in an index."""
+"""The values that are words, which are compared byte by byte with indexed columns."""
 
 _MOMENTS: Final = ("due_at", "first_due_at", "created_at", "last_attempt_at", "started_at", "finished_at", "until")
-"""The times of imported messages and turns, which are bound as they are."""
+"""The times of imported messages and turns, which are bound unchanged."""
 
 
 class StatementContext:
-    """What all statements of an installation share: its tables, its dialect, and recurring parts.
+    """The tables and the dialect of an installation, and recurring parts of its statements.
 
     Args:
         tables: the tables of the installation.
         dialect: its database.
-        timed: whether each statement takes the time as the bound value `now`.
+        timed: whether each statement gets the time as the bound value `now`.
 
     Attributes:
         key_share: whether row locks let other tables reference the rows.
@@ -68,7 +68,7 @@ class StatementContext:
         self._describe()
 
     def _describe(self) -> None:
-        """Set how rows are read, `record` and `lent`, and what tells live ones from others."""
+        """Set the columns `record` and `lent` with which rows are read, and the conditions `live` and `resting`."""
         dialect, columns = self.dialect, self.message.c
         shown = [
             dialect.as_text(column).label(column.name) if column.type is dialect.json else column for column in columns
@@ -89,7 +89,7 @@ class StatementContext:
 
     @property
     def channel(self) -> str:
-        """The name under which sleeping consumers are woken."""
+        """The name of the channel that wakes sleeping consumers."""
         return f"{self.tables.prefix}wake"
 
     @property
@@ -117,11 +117,11 @@ class StatementContext:
 
     @property
     def turned(self) -> dict[str, Any]:
-        """The columns that every write that ends a lease sets."""
+        """The columns that are set by every write that ends a lease."""
         return {"token": self.message.c.token + const(1), "leased_by": null(), "leased_until": null()}
 
     def finished(self, at: ColumnElement[Any]) -> dict[str, Any]:
-        """The columns that a write sets that may end a message for good: the time, if rows have one."""
+        """The columns that are set by a write that may end a message for good: the time, if rows record it."""
         return {}
 
     def over(
@@ -162,24 +162,24 @@ class StatementContext:
         return bindparam(name, type_=self.kind_of(name.removesuffix("_in"), kind))
 
     def kind_of(self, name: str, kind: TypeEngine[Any]) -> TypeEngine[Any]:
-        """Return the type of a value of this name."""
+        """Return the type of the bound value with this name."""
         return self.dialect.told_word if name in WORDS else kind
 
     def json(self, value: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return JSON of its text."""
+        """Return a JSON value, given its text."""
         return self.dialect.from_text(value)
 
     @property
     def in_queue(self) -> ColumnElement[bool]:
-        """The rows of the queue that is bound as `queue_in`."""
+        """The rows of the queue whose name is bound as `queue_in`."""
         return self.message.c.queue == self.bound("queue_in", Text())
 
     def of_queue(self, name: str) -> ColumnElement[bool]:
-        """The rows of a queue that is named in the statement's text, as in the indexes of its payload fields."""
+        """The rows of a queue whose name is in the statement's text, as in the indexes on its payload fields."""
         return self.message.c.queue == const(check_queue_name(name))
 
     def in_group(self, grouped: bool) -> ColumnElement[bool]:
-        """The rows of a line that are in groups, or those that are not."""
+        """The rows of a line that are in groups, or that are not in groups."""
         return self.dialect.in_group(self.message, grouped)
 
     @property
@@ -189,12 +189,12 @@ class StatementContext:
         return (group.is_not(None), *live)
 
     def of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
-        """The live rows of the group that is given by its queue and its name."""
+        """The live rows of a group, given its queue and its name."""
         group, alive = self.dialect.live_group(rows, live(rows))
         return rows.c.queue == given.queue, *self.dialect.same_group(group, given.group), *alive
 
     def lent_of_group(self, rows: Any, given: Any) -> tuple[ColumnElement[bool], ...]:
-        """The one row of a group that is lent."""
+        """The leased row of a group."""
         group, lent = self.dialect.lent_group(rows)
         return rows.c.queue == given.queue, group == given.group, *lent
 
@@ -207,23 +207,23 @@ class StatementContext:
 
     @property
     def takes_messages(self) -> ColumnElement[bool]:
-        """Whether the queue of a push is not being drained."""
+        """Whether the queue of a push accepts messages: it is not being drained."""
         queue = self.tables.queue.c
         return ~exists().where(queue.name == self.bound("queue_in", Text()), queue.draining)
 
     @property
     def kinds(self) -> tuple[tuple[ColumnElement[bool], ...], ...]:
-        """The conditions for rows in groups and at rest; all others are in a line without groups."""
+        """The conditions for rows in groups and for rows at rest; all other rows are in a line without groups."""
         return self.in_live_group, self.resting
 
     def due(self, due: ColumnElement[Any], delay: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return when a message is due that was pushed with a due time, a delay or neither."""
+        """Return the due time of a message that is pushed with a due time, a delay or neither."""
         said = [] if isinstance(due, Null) else [due]
         said += [] if isinstance(delay, Null) else [self.dialect.later(self.now, delay)]
         return func.coalesce(*said, self.now, type_=self.dialect.moment) if said else self.now
 
     def due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
-        """The due rows of a line, which are those of a queue with one priority, in groups or not."""
+        """The due rows of a line: rows of a queue with one priority, in groups or not."""
         rows = self.message if rows is None else rows
         columns = rows.c
         due = [
@@ -235,42 +235,42 @@ class StatementContext:
         return [*due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else due
 
     def woken(self, which: ColumnElement[bool]) -> Any:
-        """Return the statement that wakes sleeping consumers of some queues; None if the database cannot."""
+        """Return the statement that wakes sleeping consumers of some queues; None if the database cannot wake them."""
         return self.dialect.wake(self.tables.waiting, which, self.now, self.channel)
 
-    # What rows of a user's own table say in another way.
+    # Overridden for rows of a user's own table.
 
     def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
-        """Return that a row is the given one, whatever its token is."""
+        """Return the condition that a row is the given one; its token does not matter."""
         return (self.message.c.id == given.c.id,)
 
     def same_token(self, given: Any) -> ColumnElement[bool]:
-        """Return that the token of a row is the given one."""
+        """Return the condition that a row has the given token."""
         return self.dialect.same(self.message.c.token, given.c.token)
 
     def is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
-        """Return that a row is one of those whose ids a query finds."""
+        """Return the condition that a query finds the row's id."""
         return (self.dialect.one_of(self.message.c.id, found),)
 
     @property
     def untouched(self) -> tuple[ColumnElement[bool], ...]:
-        """The condition, besides the token, for a turn to be still its holder's: none."""
+        """The conditions, in addition to the token, under which a holder still owns its turn: none."""
         return ()
 
     @property
     def unsettled(self) -> ColumnElement[bool]:
-        """Whether a row still has the lease of a turn that nobody ended."""
+        """Whether a row still has the lease of a turn that was not ended."""
         return self.message.c.leased_until.is_not(None)
 
     @property
     def lent_status(self) -> ColumnElement[Any]:
-        """The status of a row that is handed out; "done" marks one that could not be."""
+        """The status of a row that is handed out: its own status if that is live, otherwise "done"."""
         status = self.message.c.status
         return case((live(self.message), status), else_=const("done"))
 
     @property
     def left_line(self) -> dict[str, Any]:
-        """The columns that a write sets that takes a row out of line for good."""
+        """The columns that are set by a write that takes a row out of line for good."""
         return {"due_at": null(), "behind_at": null()}
 
 
@@ -278,7 +278,7 @@ class StatementGroup:
     """Statements for one subject.
 
     Args:
-        context: what all statements share.
+        context: shared by all statements.
     """
 
     def __init__(self, context: StatementContext) -> None:
@@ -295,5 +295,5 @@ def live(rows: Any) -> ColumnElement[bool]:
 
 
 def unserved(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a text column in a form that no index serves, so that rows are read in another order."""
+    """Return a text column in a form that no index serves, so that the planner uses another index."""
     return func.coalesce(column, const(""), type_=column.type)

@@ -15,10 +15,10 @@ from duerow.stores.sql.dialects.base import Dialect
 T = TypeVar("T")
 
 ENTRY: Final = ("id", "queue", "key", "kind", "payload", "headers", "group", "priority", "due", "delay")
-"""The columns of messages to be inserted, in the order of `plans`."""
+"""The columns of a message to insert, in the order that `plans` uses."""
 
 ONE: Final = ("queue", "kind", "payload")
-"""The columns for which every single push has a value."""
+"""The columns that have a value in every push of one message."""
 
 RECEIPT: Final = ("id", "token")
 
@@ -37,7 +37,7 @@ LENT: Final = (
     "leased_until",
     "last_error",
 )
-"""The columns that a reserve reads, without those that the caller knows; a time equal to the previous one is null."""
+"""The columns that `reserve` reads, except those that the caller knows; repeated times are null."""
 
 RECORD: Final = (
     "id",
@@ -62,11 +62,11 @@ RECORD: Final = (
 """The columns of a record, in the order of its fields."""
 
 OUTLINE: Final = ("id", "key", "headers", "group", "priority")
-"""The columns of an outline, in the order of its fields."""
+"""The columns of a `MessageHeader`, in the order of its fields."""
 
 
 Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
-"""Makes the plan of a statement that a database runs as several, given the bound values."""
+"""Returns the plan of a statement that the database runs as several, given the bound values."""
 
 
 class Statement:
@@ -74,12 +74,12 @@ class Statement:
 
     Attributes:
         element: the statement in SQLAlchemy.
-        parts: how to run it if it takes several statements.
+        parts: the plan that runs it, if it takes several statements.
         kept: whether it is used more than once.
-        texts: the compiled texts for each kind of driver, if it is kept.
+        texts: the compiled text for each kind of driver, if it is kept.
         writes: whether it writes.
         returns: whether it returns rows.
-        bounded: whether it is a read for people, which may take no longer than `read_timeout` allows.
+        bounded: whether it is a read for people, which `read_timeout` limits.
     """
 
     __slots__ = ("_for_people", "bounded", "element", "kept", "parts", "returns", "texts", "writes")
@@ -95,7 +95,7 @@ class Statement:
 
     @property
     def for_people(self) -> Statement:
-        """The same read, for people: workers send it without a limit."""
+        """The same read for people, with the time limit; workers send it without one."""
         if self.bounded or self.writes:
             return self
         if self._for_people is None:
@@ -114,7 +114,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
 
 
 def all_bounded(plan: Plan[T]) -> Plan[T]:
-    """Return a plan whose reads are all reads for people."""
+    """Return the plan with all its reads turned into reads for people."""
     return mapped(plan, lambda step: Step(step.statement.for_people, step.values))
 
 
@@ -125,7 +125,7 @@ class OverRows:
         dialect: the dialect.
         types: the columns of the rows, and their types.
         build: builds the statement, given the rows as a table.
-        optional: columns that the table lacks if they have no values; the statement has fewer things to compute then.
+        optional: columns that are left out of the table if they have no values, to make the statement cheaper.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class OverRows:
         self._statements: dict[tuple[frozenset[str], frozenset[str]], Statement] = {}
 
     def alike(self, alike: frozenset[str], absent: frozenset[str] = frozenset()) -> Statement:
-        """Return the statement for rows with equal values in some columns, and none in some that are optional."""
+        """Return the statement for rows with equal values in the columns `alike`, and no values in those `absent`."""
         if (alike, absent) not in self._statements:
             types = {name: kind for name, kind in self.types.items() if name not in absent}
             self._statements[alike, absent] = Statement(self.build(self.dialect.given("given", types, alike)))

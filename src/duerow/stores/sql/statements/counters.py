@@ -36,7 +36,7 @@ class CounterStatements(StatementGroup):
 
     @cached_property
     def add_to_lifetimes(self) -> OverRows:
-        """Add numbers to those of their queues' lifetimes."""
+        """Add numbers to the lifetimes of their queues."""
         counter = self.tables.counter
         names = ("queue", "minute", "process", *NUMBERS)
         key = list(counter.primary_key)
@@ -50,7 +50,7 @@ class CounterStatements(StatementGroup):
 
     @cached_property
     def forget_counts(self) -> Statement:
-        """Delete some old rows, except those of lifetimes; return their queues and numbers."""
+        """Delete some old rows, except lifetimes; return their queues and numbers."""
         counter = self.tables.counter
         old = counter.alias("old")
         place = [old.c.queue, old.c.minute, old.c.process]

@@ -1,4 +1,4 @@
-"""What statements that hand messages out share: the due rows of a line, and what a row is given that is lent."""
+"""Common parts of statements that hand out messages: the due rows of a line, and the values of a leased row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.context import StatementGroup
 
 MOST_VARIANTS: Final = 16
-"""The statements kept for each kind of claim: from a floor or not, for 1, 2, 4, … kinds or all."""
+"""The number of statements cached for each type of claim: with or without a floor, for 1, 2, 4, … kinds or all."""
 
 
 class DueRowStatements(StatementGroup):
@@ -20,7 +20,7 @@ class DueRowStatements(StatementGroup):
 
     @cached_property
     def _lend(self) -> dict[str, Any]:
-        """What every row is given that is lent, or buried since its attempts are used up."""
+        """The columns that are set in a row that is leased, or buried because its attempts are used up."""
         columns = self.message.c
         attempts = self.bound("attempts_in", Integer())
         unsettled = self.context.unsettled
@@ -61,7 +61,7 @@ class DueRowStatements(StatementGroup):
         return [self.dialect.microseconds(select(func.min(rows.c.due_at)).where(*due).scalar_subquery())]
 
     def _of_kinds(self, kinds: int, rows: Any = None) -> list[ColumnElement[bool]]:
-        """Rows of one of so many bound kinds; 0: of any."""
+        """The rows of any of this many bound kinds; 0: no restriction."""
         if not kinds:
             return []
         column = (self.message if rows is None else rows).c.kind

@@ -18,10 +18,10 @@ class GroupStatements(StatementGroup):
 
     @cached_property
     def blockers(self) -> OverRows:
-        """Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
+        """Read the ids that hold back rows of groups: a row with a lower id, and a leased row; null if there is none.
 
-        Each is read a second time with a lock that its settlement waits for, null if it is being settled: a row that is
-        put behind another one keeps that one locked until the wait is recorded.
+        Each id is read a second time with a lock, and is then null if that row is being settled. Settlements wait for
+        this lock, so a row that others are put behind stays locked until the wait is recorded.
         """
         columns = self.message.c
         other = self.message.alias("other")
@@ -40,7 +40,7 @@ class GroupStatements(StatementGroup):
 
     @cached_property
     def put_behind(self) -> OverRows:
-        """Take rows of groups out of line until it is their turn; expired turns are over."""
+        """Take rows of groups out of line until it is their turn; this ends expired turns."""
         columns = self.message.c
         error = self.dialect.ended_lease(self.message, self.bound("attempts_in", Integer()))
         unsettled = columns.leased_until.is_not(None)
@@ -51,7 +51,7 @@ class GroupStatements(StatementGroup):
                 "behind_at": columns.due_at,
                 "last_error": case((unsettled, error), else_=columns.last_error),
                 **self.context.turned,
-                # One that only waits keeps its token: whoever read it may still change it.
+                # A row that only waits keeps its token, so operators who have read it can still change it.
                 "token": columns.token + case((unsettled, const(1)), else_=const(0)),
             }
             return self.dialect.change(self.message, [columns.id == given.c.id], values, given=given)
@@ -72,10 +72,10 @@ class GroupStatements(StatementGroup):
 
     @cached_property
     def promote_next(self) -> OverRows:
-        """Put the first row of each given group that is not lent in line; return the queues and due times.
+        """Put the first unleased row of each given group in line; return the queues and due times.
 
-        Rows that other transactions hold are waited for one by one: if one leaves the group meanwhile, the next one is
-        taken. Its own transaction could not put it in line if it began while the row before it had not left yet.
+        If another transaction holds the row, this waits for it; if that row then leaves the group, the next one is
+        taken. The transaction that wrote a row may have begun before the previous row left, so it could not do this.
         """
         columns = self.message.c
         other = self.message.alias("other")
@@ -85,7 +85,8 @@ class GroupStatements(StatementGroup):
             first = select(other.c.id).where(*group, other.c.leased_by.is_(None)).limit(const(1))
             first = first.order_by(*self.dialect.group_order(other)).correlate(given).with_for_update()
             ids = select(first.scalar_subquery().label("id")).select_from(given)
-            # Not only where it is behind: who puts it there at this moment is waited for, or ends this transaction.
+            # Match the row even if it is not behind: a transaction that is just putting it there is waited for, or
+            # ends this one.
             free = columns.leased_by.is_(None)
             firsts = ids.subquery("first")
             match = columns.id == firsts.c.id

@@ -31,7 +31,7 @@ from duerow.stores.sql.statements.context import StatementGroup, unserved
 from duerow.stores.sql.statements.core import RECEIPT, OverRows, Statement
 
 STORY: Final = ("outcome", "moved_to", "kind", "payload", "error")
-"""The columns of a turn that ends, besides its receipt; null kind and payload mean those of the message."""
+"""The columns of an ending turn in addition to its receipt; if kind and payload are null, the message's are used."""
 
 PAST: Final = (
     "id",
@@ -54,7 +54,7 @@ PAST: Final = (
     "worker",
     "error",
 )
-"""The columns of a turn, in the order of the fields of `Past`."""
+"""The columns of a turn, in the order of the fields of `HistoryRow`."""
 
 
 class HistoryStatements(StatementGroup):
@@ -64,7 +64,7 @@ class HistoryStatements(StatementGroup):
 
     @cached_property
     def keep_turns(self) -> OverRows:
-        """Write turns that are about to end, of rows whose token matches, and lock the rows."""
+        """Write the ending turns of rows whose token matches, and lock the rows."""
         return self.over((*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self._owned_by(given)))
 
     @cached_property
@@ -81,7 +81,7 @@ class HistoryStatements(StatementGroup):
     def keep_lapsed(self, buries: bool) -> OverRows:
         """Write the turns of picked rows whose lease expired: as failed, or as dead if attempts are used up.
 
-        With `buries`, those whose attempts are used up are about to be buried.
+        With `buries`, rows whose attempts are used up are about to be buried.
         """
         columns = self.message.c
         attempts = self.bound("attempts_in", Integer())
@@ -132,14 +132,14 @@ class HistoryStatements(StatementGroup):
             found = found.where(tuple_(*place) > mark if query.oldest_first else tuple_(*place) < mark)
         if query.until is not None:
             found = found.where(tuple_(*place) <= self._place(query.until))
-        # Turns of one message finish in the order of their tokens, which the primary key has.
+        # Turns of one message finish in the order of their tokens, as in the primary key.
         columns_in_line = place if query.id is None else (columns.token,)
         line = columns_in_line if query.oldest_first else [column.desc() for column in columns_in_line]
         found = found.order_by(*line).limit(self.bound("limit_in", Integer()))
         return Statement(found, kept=False, bounded=query.id is None)
 
     def scan_history(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = PAST) -> Statement:
-        """Read turns of many queues in the order of their ids and tokens: `queues`; with `descending` downwards."""
+        """Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order."""
         history = self.tables.history
         place = (history.c.id, history.c.token)
         found = select(*self._shown(shown)).where(history.c.id <= self.bound("last", BigInteger()))
@@ -154,7 +154,7 @@ class HistoryStatements(StatementGroup):
         return Statement(found.order_by(*line).limit(self.bound("limit_in", Integer())), kept=False)
 
     def _shown(self, names: Sequence[str]) -> list[ColumnElement[Any]]:
-        """Return columns of history, JSON as its text."""
+        """Return columns of history, with JSON as text."""
         columns, json = self.tables.history.c, self.dialect.json
         return [
             self.dialect.as_text(columns[name]).label(name) if columns[name].type is json else columns[name]
@@ -181,7 +181,7 @@ class HistoryStatements(StatementGroup):
 
     @cached_property
     def remember_ended(self) -> OverRows:
-        """Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock them."""
+        """Remember the keys of rows whose token matches and whose turn is ending, and lock the rows."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -204,9 +204,9 @@ class HistoryStatements(StatementGroup):
 
     @cached_property
     def hold_remembered(self) -> OverRows:
-        """Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
+        """Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 
-        A held key is a row that has already expired: the bound `over` is before all times.
+        A key is held by a row that has already expired: the bound `over` is earlier than any other time.
         """
         columns = self.tables.remembered.c
 
@@ -244,10 +244,10 @@ class HistoryStatements(StatementGroup):
 
         return self.over(("queue", "key"), build)
 
-    # What they are made of.
+    # Shared parts.
 
     def _told(self, given: Any) -> dict[str, Any]:
-        """Return what is told of turns that end, with what their messages have where nothing is told."""
+        """Return the given values of ending turns, with their messages' values where none are given."""
         columns = self.message.c
         return {
             "outcome": given.c.outcome,
@@ -258,9 +258,9 @@ class HistoryStatements(StatementGroup):
         }
 
     def _kept(self, told: Mapping[str, Any], given: Any, which: ColumnElement[bool]) -> Insert:
-        """Keep turns of the rows of which something holds; what is not told of them is as the message has it.
+        """Write turns of the rows that match a condition; columns that are not in `told` come from the message.
 
-        A turn that is kept already stays as it is: it was over then, and nothing that ends it again may be stopped.
+        If a turn is already in history, its row stays, because the turn was over then; a second end must not fail.
         """
         columns = self.message.c
         kept = {name: columns[name] for name in PAST if name in columns} | {

@@ -1,7 +1,7 @@
-"""Statements that take several on databases whose writes do not return rows.
+"""Statements that are split into several on databases whose writes do not return rows.
 
-Each is a small plan in a transaction: rows are locked first and then written by primary key, so the conditions that
-held when they were locked still hold.
+Each one is a small plan in a transaction: rows are locked first and then written by primary key, so the conditions
+that were true when the rows were locked are still true.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ FOUND: Final = "found"
 """The bound value that holds the primary keys of the locked rows."""
 
 TOLD: Final = "told"
-"""The bound value that holds the time at which they were locked."""
+"""The bound value that holds the time at which the rows were locked."""
 
 Answer = Generator[Step, Any, list[Any]]
 
 
 class InParts(Executable):
-    """A write in several parts, in place of an SQL statement.
+    """A write in several parts, used in place of an SQL statement.
 
     Attributes:
         statements: the parts.
@@ -50,7 +50,7 @@ class InParts(Executable):
         raise NotImplementedError
 
     def compile(self, dialect: SqlDialect) -> str:
-        """Return the texts of the parts, for people."""
+        """Return the text of the parts, for people."""
         return ";\n".join(str(statement.element.compile(dialect=dialect)).strip() for statement in self.statements)
 
 
@@ -60,8 +60,8 @@ class Locked(InParts):
     Args:
         lock: the query that locks and reads; the time is the last column.
         write: the statement that writes the rows with the primary keys FOUND, at the time TOLD.
-        keys: how many columns the primary key has.
-        pack: makes the bound value FOUND of these columns.
+        keys: the number of columns in the primary key.
+        pack: builds the bound value FOUND from these columns.
     """
 
     def __init__(self, lock: Any, write: Any, keys: int, pack: Callable[[Sequence[Sequence[Any]]], Any]) -> None:
@@ -69,7 +69,7 @@ class Locked(InParts):
         self.keys, self.pack = keys, pack
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return what was read."""
+        """Return the rows that were read."""
         lock, write = self.statements
         rows = yield Step(lock, values)
         if not rows:
@@ -82,7 +82,7 @@ class Locked(InParts):
 
 
 class AddIfMissing(InParts):
-    """Adds a row if there is none; a concurrent attempt loses."""
+    """Adds a row if it does not exist; of concurrent attempts, only one succeeds."""
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
         """Return the row that was added."""
@@ -94,10 +94,11 @@ class AddIfMissing(InParts):
 
 
 class Then(InParts):
-    """Writes, and then reads the answer.
+    """Writes, then reads the answer.
 
     Args:
-        write: the write. read: the read.
+        write: the statement that writes.
+        read: the query for the answer.
         alone: whether it needs no transaction around it.
     """
 
@@ -106,19 +107,19 @@ class Then(InParts):
         self.alone = alone
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return what was read."""
+        """Return the rows that were read."""
         write, read = self.statements
         yield Step(write, values)
         return list((yield Step(read, values)))
 
 
 class Checked(InParts):
-    """Runs a statement if a query returns a row, or if it returns none.
+    """Runs a statement only if a query returns a row, or only if it returns none.
 
     Args:
         look: the query.
         write: the statement.
-        there: whether a row must be there.
+        there: whether the query must return a row.
     """
 
     def __init__(self, look: Any, write: Any, there: bool) -> None:
@@ -143,16 +144,16 @@ class Kept(InParts):
     alone = True
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return them."""
+        """Return these rows."""
         (write,) = self.statements
         return [row[:-1] for row in (yield Step(write, values)) if row[-1]]
 
 
 class ForEach(OverRows):
-    """A query for each given row, all in one statement with the values of the rows as constants.
+    """A query for each given row, combined into one statement that has the values of the rows as constants.
 
     Args:
-        dialect: whose rows.
+        dialect: the dialect.
         names: the columns of the rows, all numbers.
         ask: builds the query of one row, given its values by name.
     """

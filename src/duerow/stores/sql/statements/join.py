@@ -18,9 +18,9 @@ class JoinStatements(StatementGroup):
 
     @cached_property
     def lock_sets(self) -> OverRows:
-        """Lock the rows of sets, and add those that are missing; return them, and whether each was complete before.
+        """Lock the rows of sets, and add missing ones; return the rows, and whether each set was complete before.
 
-        Each row is written, so that at any isolation level the second transaction sees what the first one did.
+        Each row is written, so at any isolation level a second transaction sees the changes of the first.
         """
         sets = self.tables.set
         columns = sets.c
@@ -39,7 +39,7 @@ class JoinStatements(StatementGroup):
 
     @cached_property
     def standing_sets(self) -> OverRows:
-        """Read the ids and tokens of existing messages of sets, and lock them if the database can."""
+        """Read the ids and tokens of sets' messages that still exist, and lock them if the database can."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -51,7 +51,7 @@ class JoinStatements(StatementGroup):
 
     @cached_property
     def parts(self) -> OverRows:
-        """Read the parts of sets, unordered: sorting can make a database read the parts of all sets."""
+        """Read the parts of sets, unordered, because sorting can make a database read the parts of all sets."""
         columns = self.tables.part.c
         content = self.dialect.as_text(columns.content)
 
@@ -84,9 +84,9 @@ class JoinStatements(StatementGroup):
 
     @cached_property
     def note_sets(self) -> OverRows:
-        """Write the messages of sets, the numbers of their parts, and how long completion is remembered.
+        """Write the messages of sets, their numbers of parts, and how long their completion is remembered.
 
-        Their rows are locked, so they exist; an upsert finds each by its key on every database.
+        The rows are locked, so they exist; on every database, an upsert finds each row by its key.
         """
         sets = self.tables.set
 
@@ -119,7 +119,7 @@ class JoinStatements(StatementGroup):
 
     @cached_property
     def prune_sets(self) -> Statement:
-        """Delete rows of sets whose completion has expired."""
+        """Delete the rows of sets whose completion is no longer remembered."""
         sets = self.tables.set
         past = sets.c.closed_until <= self.now
         oldest = select(sets.c.queue, sets.c.correlation).where(past).order_by(sets.c.closed_until)

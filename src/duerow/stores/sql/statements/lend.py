@@ -36,7 +36,7 @@ class LendStatements(DueRowStatements):
 
     @cached_property
     def leased_range(self) -> Statement:
-        """Read the messages of a claim in a range of ids; the planner should use nothing but the range."""
+        """Read the messages of a claim in a range of ids; the planner should use only the range."""
         columns = self.message.c
         ids = columns.id.between(self.bound("first_in", BigInteger()), self.bound("last_in", BigInteger()))
         its = self.dialect.same(columns.leased_by, self.bound("consumer", Text()))
@@ -46,7 +46,7 @@ class LendStatements(DueRowStatements):
 
     @cached_property
     def message_headers(self) -> OverRows:
-        """Read the rows of a queue whose token matches, as OUTLINE."""
+        """Read the rows of a queue whose token matches, with the columns of OUTLINE."""
         columns = self.message.c
         shown = [self.context.record[RECORD.index(name)] for name in OUTLINE]
 

@@ -1,7 +1,7 @@
 """Statements that read a page of all messages of a queue, in any order.
 
-No index has all messages of a queue: each has those of one kind, such as those in line. So a page is read from each
-index, and the first of all these rows are the page.
+No index contains all messages of a queue: each contains one kind, such as the messages in line. So a page is read from
+each index, and the first of all these rows make up the page.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from duerow.stores.sql.statements.context import StatementGroup
 from duerow.stores.sql.statements.core import Statement
 
 MOST_LINES: Final = 8
-"""The most lines that are read one by one; a queue with more is read as two, and these are sorted."""
+"""The maximum number of lines that are read one by one; more lines are read as two, and sorted."""
 
 MOST_COMPARISONS: Final = 40
-"""The most comparisons of a condition for which a statement has a part for each index: each part repeats them."""
+"""The maximum number of comparisons in a condition of a statement in parts, since each part repeats them."""
 
 FEW: Final = 10_000
-"""Up to how many messages of each part a queue counts as small: all its messages are looked at."""
+"""A queue with at most this many messages in each part is small: all its messages are read."""
 
 NEAR: Final = 5_000
-"""How many ids a page in the order of ids is looked for at first."""
+"""The number of ids within which a page in the order of ids is searched first."""
 
 LARGEST: Final = (1 << 63) - 1
-"""The largest number that a column of ids takes."""
+"""The largest number that fits in a column of ids."""
 
 
 class _Part(NamedTuple):
-    """Rows of a queue that one index has.
+    """The rows of a queue that one index contains.
 
     Attributes:
         which: the condition for these rows.
         conditions: writes conditions on them.
         due: their due time; None: they have none.
-        is_line: whether the index has them in the order of their due times, otherwise in that of their ids.
-        by_index: confines a query of them to the index, if the database has to be told.
+        is_line: whether the index is ordered by due time; otherwise, it is ordered by id.
+        by_index: makes a query for them use the index, if the database needs a hint.
     """
 
     which: Sequence[ColumnElement[bool]]
@@ -74,7 +74,7 @@ class _Part(NamedTuple):
 
 
 class Repeated(ColumnElement[bool]):
-    """A condition that a statement has in several parts; it is compiled once, since that takes milliseconds."""
+    """A condition that occurs in several parts of a statement; it is compiled once, because that takes milliseconds."""
 
     inherit_cache = True
     _traverse_internals = [("clause", InternalTraversal.dp_clauseelement)]  # noqa: RUF012 - as in SQLAlchemy
@@ -83,7 +83,7 @@ class Repeated(ColumnElement[bool]):
         self.clause, self.type = clause, clause.type
 
     def self_group(self, against: Any = None) -> Any:
-        """Return this in parentheses where it stands beside others."""
+        """Return this condition, in parentheses where it is an operand."""
         return self if against is None else Grouping(self)
 
 
@@ -99,9 +99,9 @@ class PageStatements(StatementGroup):
     """Statements that read a page of all messages of a queue."""
 
     def near(self, where: Condition | None, order: Order) -> Statement:
-        """Read a page in the order of ids, as far as it is within the next ids of the table; others may follow.
+        """Read as much of a page in the order of ids as lies within the table's next few ids; more rows may follow.
 
-        The messages that were pushed last are mostly there, and the primary key finds them at once.
+        The latest messages are usually within these ids, and the primary key finds them at once.
         """
         ids, every = self.message.c.id, self.message.alias("every")
         found = select(*self.context.record).where(self.context.in_queue)
@@ -121,7 +121,7 @@ class PageStatements(StatementGroup):
 
     @cached_property
     def is_large(self) -> Statement:
-        """Say whether a part of a queue has many messages."""
+        """Return whether any part of a queue has many messages."""
         beyond = [self._is_long(part) for part in self._parts((), live=False)]
         return Statement(select(case((or_(*beyond), const(1)), else_=const(0))), bounded=True)
 
@@ -130,9 +130,9 @@ class PageStatements(StatementGroup):
         return select(func.count()).select_from(some.subquery()).scalar_subquery() > const(FEW)
 
     def small(self, where: Condition, order: Order) -> Statement:
-        """Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one by one.
+        """Read a page of a small queue: the indexes of its parts find all messages, and each one is checked.
 
-        That a statement has the condition once, not once a part, spares most of the time that it takes to write it.
+        The statement contains the condition once instead of once per part, which saves most of the compile time.
         """
         found = self._every.where(self.context.conditions.clause(where))
         column = self.context.conditions.column(order.field)
@@ -149,11 +149,11 @@ class PageStatements(StatementGroup):
     def page(
         self, where: Condition | None, order: Order | None, lines: Sequence[PriorityLine], live: bool
     ) -> Statement:
-        """Read a page in any order: of each part of the queue by its own index, then the first of these.
+        """Read a page in any order: the first rows of each part of the queue by its own index, then the first of all.
 
         Args:
             where: the condition.
-            order: the order, and the place after which the page begins; None: as messages are handed out.
+            order: the order, and the place after which the page begins; None: the order of delivery.
             lines: the lines of the queue.
             live: whether the condition holds for live messages only.
         """
@@ -194,9 +194,9 @@ class PageStatements(StatementGroup):
         return [*parts, _Part(resting, context.conditions, None, False, lambda found: found)]
 
     def _in_line(self, grouped: bool, priorities: Sequence[int], in_line: Conditions) -> Iterator[_Part]:
-        """Yield the rows in line with each of these priorities, and those with others, of which there are hardly any.
+        """Yield the rows in line for each of these priorities, and the rows with any other priority.
 
-        A priority may be new, or none that duerow wrote.
+        The latter are very few: their priority is new, or was not written by duerow.
         """
         columns = self.message.c
         which = (columns.due_at.is_not(None), self.context.in_group(grouped))
@@ -224,11 +224,11 @@ class PageStatements(StatementGroup):
         return found.limit(self.bound("limit_in", Integer())).subquery()
 
     def _ids_of(self, part: _Part, *which: ColumnElement[bool]) -> Select[Any]:
-        """Return a query of the ids of a part's rows, by its index."""
+        """Return a query for the ids of a part's rows, by its index."""
         return part.by_index(select(self.message.c.id).where(self.context.in_queue, *part.which, *which))
 
     def _after(self, part: _Part, order: Order, value: Any, id: int) -> list[ColumnElement[bool]]:
-        """Return that rows of a part come after a place; what is due also in the form with which an index begins."""
+        """Return the condition that rows of a part come after a place; for due times, also in a form for the index."""
         if order.field != "due_at":
             return [comes_after(part.conditions, part.conditions.column(order.field), order, value, id)]
         if part.due is None:
@@ -241,14 +241,14 @@ class PageStatements(StatementGroup):
         return after
 
     def _ends_of(self, part: _Part, order: Order | None, every: bool) -> list[ColumnElement[Any]]:
-        """Return the order of the rows of a part, in the form in which its index has them if it has them in it."""
+        """Return the order of the rows of a part, in the form that its index can serve if possible."""
         ids = self.message.c.id
         descending = order is not None and order.descending
         by_due = order is None or order.field == "due_at"
         if by_due and part.is_line and part.due is not None:
             return [part.due.desc(), ids.desc()] if descending else [part.due, ids]
         if order is not None and (order.field == "id" or (by_due and part.due is None)):
-            # Plus nothing: else a planner that expects few rows may prefer to read the whole table by its primary key.
+            # Plus zero: otherwise, a planner that expects few rows may read the whole table by its primary key.
             by_id = ids if part.due is None and every else ids + const(0)
             return [by_id.desc() if descending else by_id.asc()]
         column = part.conditions.column("due_at" if order is None else order.field)
@@ -265,7 +265,7 @@ class PageStatements(StatementGroup):
 def comes_after(
     conditions: Conditions, column: ColumnElement[Any], order: Order, value: Any, id: int
 ) -> ColumnElement[bool]:
-    """Return that a row comes after a place in an order in which nulls are last."""
+    """Return the condition that a row comes after a place in an order with nulls last."""
     ids = conditions.table.c.id
     mark = literal(id, BigInteger())
     later_id = ids < mark if order.descending else ids > mark
@@ -275,15 +275,15 @@ def comes_after(
         return and_(column.is_(None), later_id)
     bound = conditions.bound(order.field, value)
     later, tied = column < bound if order.descending else column > bound, column == bound
-    if value in (FIRST, LAST):  # stands for whatever is beyond it
+    if value in (FIRST, LAST):  # also represents all times beyond it
         tied = column <= bound if value == FIRST else column >= bound
         later = and_(later, not_(tied))
-    # A value that was mended to be shown is not the one that is stored: no page begins with its own mark.
+    # A mended value differs from the stored one; make sure that no page begins with the row that it follows.
     return or_(and_(later, ids != mark), and_(tied, later_id), column.is_(None))
 
 
 def _has_rows(part: _Part, order: Order | None) -> bool:
-    """Return whether a page may have rows of a part: none that are due come after one that is not."""
+    """Return whether a page may have rows of a part: rows with a due time never come after rows without one."""
     if part.due is None or order is None or order.field != "due_at":
         return True
     return order.after is None or order.after[0] is not None

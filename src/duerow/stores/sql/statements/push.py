@@ -1,4 +1,4 @@
-"""Statements that add messages, or give held ones new content."""
+"""Statements that add messages, or change messages that hold a key."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from duerow.stores.sql.statements.context import StatementGroup
 from duerow.stores.sql.statements.core import ENTRY, ONE, OverRows, Statement
 
 OPTIONAL: Final = frozenset(("headers", "due", "delay"))
-"""The columns of ENTRY that a statement leaves out if no message has a value there."""
+"""The columns of ENTRY that a statement leaves out if no message has a value for them."""
 
 
 class PushStatements(StatementGroup):
-    """Statements that add messages, or give held ones new content."""
+    """Statements that add messages, or change messages that hold a key."""
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def insert_one(self, given: frozenset[str], asking: bool = False) -> Statement:
         """Add one message and return its id, or nothing if its key is held; wake sleeping consumers.
 
-        `given` names the columns that have a value besides queue, kind and payload. With `asking`, nothing is added to
-        a queue that is being drained.
+        `given` names the columns with a value, in addition to queue, kind and payload. With `asking`, nothing is added
+        to a queue that is being drained.
         """
         bound: dict[str, Any] = {
             name: self.bound(f"{name}_in", kind) if name in given or name in ONE else null()
@@ -47,7 +47,7 @@ class PushStatements(StatementGroup):
 
     @cached_property
     def insert_many(self) -> OverRows:
-        """Add messages with given ids; return the ids of those whose key was free. Locks in key order."""
+        """Add messages with given ids, locking in key order; return the ids of messages whose key was free."""
 
         def build(given: Any) -> Executable:
             fresh = self.fresh(_values(given, ENTRY))
@@ -60,7 +60,7 @@ class PushStatements(StatementGroup):
 
     @cached_property
     def insert_keyless(self) -> OverRows:
-        """Add messages without keys; return their ids, which follow the order given."""
+        """Add messages without keys; return their ids, which ascend in the order of the input."""
 
         def build(given: Any) -> Executable:
             fresh = self.fresh(_values(given, ENTRY[1:]))
@@ -71,7 +71,7 @@ class PushStatements(StatementGroup):
 
     @cached_property
     def insert_grouped(self) -> OverRows:
-        """Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first."""
+        """Like `insert_keyless`, with some rows in groups; `behind`: another message of the group goes first."""
 
         def build(given: Any) -> Executable:
             fresh = self.fresh(_values(given, ENTRY[1:]))
@@ -114,7 +114,7 @@ class PushStatements(StatementGroup):
 
     @cached_property
     def replace(self) -> OverRows:
-        """Give held messages the content of a new push; a lease on them ends."""
+        """Give messages that hold a key the content of a new push, and end their leases."""
 
         def build(given: Any) -> Executable:
             due = self.context.due(given.c.due, given.c.delay)
@@ -139,7 +139,7 @@ class PushStatements(StatementGroup):
 
     @cached_property
     def hasten(self) -> OverRows:
-        """Move the due time of unleased held messages forward to a given time; return the changed ones."""
+        """Make unleased messages that hold a key due earlier, at a given time; return the changed ones."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -173,12 +173,12 @@ class PushStatements(StatementGroup):
         }
 
     def if_free(self, added: Any, answer: Sequence[ColumnElement[Any]], told_ids: bool = False) -> Executable:
-        """Add rows whose key no live message holds; return those that were added."""
+        """Add the rows whose key no live message holds; return the rows that were added."""
         columns = self.message.c
         held = and_(columns.key.is_not(None), self.context.live)
         return self.dialect.add_free(added, (columns.queue, columns.key), held, answer, told_ids)
 
 
 def _values(given: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return columns of given rows by their names; null for those that are left out."""
+    """Return columns of given rows by name, with null for columns that are left out."""
     return {name: given.c[name] if name in given.c else null() for name in names}

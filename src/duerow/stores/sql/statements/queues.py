@@ -18,27 +18,27 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def queues_after(self) -> Statement:
-        """Read the names of the first queues after a name, for each kind of rows by its own index, with their places.
+        """Read the names of the first queues after a name, with their places; each kind of row has its own index.
 
-        They are looked up one after the other, so it takes as long as there are queues, however many rows these have.
+        The names are looked up one by one, so the time depends on the number of queues, not on their rows.
         """
         kinds: list[tuple[ColumnElement[bool], ...]] = [
             (self.message.c.due_at.is_not(None), self.context.in_group(False)),
             self.context.in_live_group,
             self.context.resting,
         ]
-        if not self.dialect.partial_indexes:  # any index begins with the queue
+        if not self.dialect.partial_indexes:  # every index begins with the queue
             kinds = [()]
         return Statement(union_all(*(self._names_after(self.message.c.queue, *kind) for kind in kinds)))
 
     @cached_property
     def past_queues_after(self) -> Statement:
-        """Read the names of the first queues after a name that have anything besides messages, with their places."""
+        """Like `queues_after`, for queues that have history, remembered keys or counters."""
         kept = (self.tables.history, self.tables.remembered, self.tables.counter)
         return Statement(union_all(*(self._names_after(table.c.queue) for table in kept)))
 
     def _names_after(self, name: ColumnElement[Any], *kind: ColumnElement[bool]) -> Select[Any]:
-        """Return the names after one in an index, the first in place 1; after the last of all one that is null."""
+        """Return the names that follow a name in an index, beginning with place 1; a null name marks the end."""
         first = self.dialect.first(name, name > self.bound("queue_in", Text()), *kind)
         begin = select(first.scalar_subquery().label("name"), const(1).label("place"))
         if self.dialect.names_at_once == 1:
@@ -51,7 +51,7 @@ class QueueStatements(StatementGroup):
 
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def put_settings(self, parts: tuple[str, ...]) -> Statement:
-        """Change settings of a queue: whether it is `paused` or `draining`, its `definition`."""
+        """Change settings of a queue: whether it is `paused` or `draining`, and its `definition`."""
         queue = self.tables.queue
         bound: dict[str, ColumnElement[Any]] = {
             "paused": self.bound("paused_in", Boolean()),
@@ -96,7 +96,7 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def forget_consumers(self) -> Statement:
-        """Delete the consumers not seen for a day."""
+        """Delete the consumers that were last seen longer ago than the bound `span`."""
         consumer = self.tables.consumer
         return Statement(
             delete(consumer).where(
@@ -113,7 +113,7 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def note_waiting(self) -> OverRows:
-        """Record that a consumer of the given queues sleeps; renewed only when half of the time is over."""
+        """Record that a consumer of the given queues sleeps; renew an existing record only after half of its time."""
         waiting = self.tables.waiting
         until = self.dialect.later(self.now, self.bound("span", self.dialect.span))
         soon = self.dialect.later(self.now, self.bound("half", self.dialect.span))
@@ -136,7 +136,7 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def announce(self) -> Statement | None:
-        """Tell all who listen for a name."""
+        """Notify all listeners of a name."""
         found = self.dialect.announce(self.context.channel, self.bound("told_in", Text()))
         return None if found is None else Statement(found)
 
@@ -147,11 +147,11 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def in_first(self) -> Statement | None:
-        """Ask whether the first of several databases that a connection sees has the table; None if it sees one."""
+        """Read whether the first of a connection's several databases has the table; None if it has only one."""
         found = self.dialect.in_first(self.message)
         return None if found is None else Statement(found)
 
     @cached_property
     def hold(self) -> Statement:
-        """Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing."""
+        """Write nothing, as the first step of a transaction, so that SQLite lets no other connection start writing."""
         return Statement(delete(self.message).where(const(1) == const(0)))

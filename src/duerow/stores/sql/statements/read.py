@@ -31,7 +31,7 @@ from duerow.stores.sql.statements.pages import comes_after
 
 
 class _Asked(NamedTuple):
-    """A group that is asked for by name."""
+    """A group, given by its queue and name."""
 
     queue: ColumnElement[Any]
     group: ColumnElement[Any]
@@ -42,13 +42,13 @@ class ReadStatements(StatementGroup):
 
     @lru_cache(maxsize=64)  # noqa: B019 - lives as long as the store
     def find(self, by: tuple[str, ...]) -> Statement:
-        """Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the order.
+        """Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the order.
 
-        `live` and `resting` are the statuses for which there is an index, by key and by id.
+        `live` and `resting` stand for statuses that have an index, by key and by id.
         """
         columns = self.message.c
         in_line = [columns.priority, *self.dialect.nulls_last(self._stands), columns.id]
-        # Plus nothing, with keys: else a planner may prefer to read the whole table by its primary key.
+        # With keys, plus zero: otherwise, a planner may read the whole table by its primary key.
         by_id = columns.id + const(0) if "keys" in by else columns.id
         line = [by_id] if "by_id" in by else in_line
         found = self._found(by).order_by(*line).limit(self.bound("limit_in", Integer()))
@@ -64,7 +64,7 @@ class ReadStatements(StatementGroup):
     ) -> Statement:
         """Like `find`, with a condition and in any order; built for one use, with the condition's values.
 
-        `indexed_of`: the queue, and its indexed payload fields.
+        `indexed_of` is the queue and its indexed payload fields.
         """
         columns = self.message.c
         found = self._found(by)
@@ -82,9 +82,9 @@ class ReadStatements(StatementGroup):
         return Statement(found.with_for_update(of=self.message) if locked else found, kept=False, bounded=bounded)
 
     def _by_id(self, order: Order, where: Condition, queue: str, indexed: Sequence[Indexed]) -> ColumnElement[Any]:
-        """Return the order of ids; where an index serves a range, in a form for which rows have to be sorted.
+        """Return the order of ids; if an index serves a range, in a form that forces the database to sort.
 
-        Else a planner would rather read all rows of the table in the order of their ids.
+        Otherwise, a planner would rather read all rows of the table in the order of their ids.
         """
         id_: ColumnElement[Any] = self.message.c.id
         if self._conditions(queue, indexed).is_of_range(where):
@@ -92,9 +92,9 @@ class ReadStatements(StatementGroup):
         return id_.desc() if order.descending else id_.asc()
 
     def scan(self, by: tuple[str, ...], where: Condition | None, shown: Sequence[str] = RECORD) -> Statement:
-        """Read messages of many queues by the index of ids: `queues`, `statuses`.
+        """Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 
-        With `descending` from the highest id down.
+        With `descending`, start at the highest id.
         """
         columns = self.message.c
         by_name = dict(zip(RECORD, self.context.record, strict=True))
@@ -121,7 +121,8 @@ class ReadStatements(StatementGroup):
     ) -> Statement:
         """Count the first `limit_in` rows of a queue that match a condition, by a value.
 
-        `resting`: only rows neither in line nor behind others, by their own index. `indexed_of`: as above.
+        With `resting`, count only rows that are neither in line nor behind others, by their own index. `indexed_of` is
+        the same as in `search`.
         """
         value = const(0) if by is None else self.context.conditions.value(by)
         found = select(value.label("value")).where(self.context.in_queue)
@@ -135,15 +136,15 @@ class ReadStatements(StatementGroup):
         return Statement(select(rows.c.value, func.count()).group_by(rows.c.value), kept=False, bounded=True)
 
     def is_served(self, where: Condition, queue: str, indexed: Sequence[Indexed]) -> bool:
-        """Return whether an index of a queue's payload fields finds the messages for which a condition holds."""
+        """Return whether an index on a queue's payload fields can find the messages that match a condition."""
         return self._conditions(queue, indexed).is_served(where)
 
     def _holds(
         self, found: Select[Any], where: Condition, indexed_of: tuple[str, Sequence[Indexed]] | None
     ) -> Select[Any]:
-        """Confine rows to those of which a condition holds, by the indexes of a queue's payload fields if it has some.
+        """Restrict rows to those that match a condition, using the indexes on a queue's payload fields if it has any.
 
-        These are of one queue alone, which the statement has to name as they do.
+        These indexes cover only one queue, so the statement has to name the queue in the same form.
         """
         if indexed_of is None:
             return found.where(self.context.conditions.clause(where))
@@ -173,13 +174,13 @@ class ReadStatements(StatementGroup):
 
     @property
     def _stands(self) -> ColumnElement[Any]:
-        """The due time of a row, also of one that waits behind others of its group."""
+        """The due time of a row, even if the row waits behind others of its group."""
         columns = self.message.c
         return func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
 
     @lru_cache(maxsize=2)  # noqa: B019 - lives as long as the store
     def peek(self, grouped: bool) -> Statement:
-        """Read the oldest due rows of a line; of groups only those that may be handed out."""
+        """Read the oldest due rows of a line; in groups, only rows that may be handed out."""
         columns = self.message.c
         free: list[ColumnElement[bool]] = []
         if grouped:
@@ -192,7 +193,7 @@ class ReadStatements(StatementGroup):
 
     @cached_property
     def count(self) -> Statement:
-        """Count a queue's rows by status: those in line, those behind others, those at rest, each by its own index."""
+        """Count a queue's rows by status: rows in line, behind others and at rest, each kind by its own index."""
         columns = self.message.c
         in_line = columns.due_at.is_not(None)
         behind = (columns.due_at.is_(None), columns.behind_at.is_not(None), *self.context.in_live_group)
@@ -212,7 +213,7 @@ class ReadStatements(StatementGroup):
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def in_line(self, grouped: bool, due: bool) -> Statement:
-        """Count the due or the delayed rows of a line, by whether they are leased, up to a number.
+        """Count the rows of a line that are due, or those that are not, by whether they are leased, up to a limit.
 
         Each count comes with the first due time.
         """
@@ -228,13 +229,13 @@ class ReadStatements(StatementGroup):
         some = select(*shown).where(*line, when).order_by(columns.due_at)
         first = some.limit(self.bound("limit_in", Integer())).subquery("first")
         numbers = (func.count(), func.min(first.c.due_at, type_=self.dialect.moment))
-        if due:  # from the index alone, and nothing to be grouped
+        if due:  # reads only the index, and needs no grouping
             return Statement(select(lent, *numbers).select_from(first))
         return Statement(select(first.c.lent, *numbers).group_by(first.c.lent))
 
     @cached_property
     def out_of_line(self) -> Statement:
-        """Count the rows of a queue that are in no line, by what they wait for, each up to a number."""
+        """Count the dead, stopped and waiting rows of a queue, which are in no line, each up to a limit."""
         columns = self.message.c
         limit = self.bound("limit_in", Integer())
         behind = (*self.context.in_live_group, columns.due_at.is_(None), columns.behind_at.is_not(None))
@@ -252,7 +253,7 @@ class ReadStatements(StatementGroup):
 
     @cached_property
     def blocker(self) -> Statement:
-        """Read the message of a group that keeps the given one back: the leased one, or else the first."""
+        """Read the message of a group that holds back the given one: the leased one, or else the first."""
         other = self.message.alias("other")
         columns, id = other.c, self.bound("id_in", BigInteger())
         asked = _Asked(self.bound("queue_in", Text()), self.bound("group_in", Text()))

@@ -32,7 +32,7 @@ ARRIVED: Final = (
     "last_attempt_at",
     "last_error",
 )
-"""The columns of an imported message; the others are as in a new one."""
+"""The columns of an imported message; all other columns have the values of a new message."""
 
 TOLD: Final = (*PAST, "until")
 """The columns of an imported turn."""
@@ -42,7 +42,7 @@ class ReceiveStatements(StatementGroup):
     """Statements for imports from another database.
 
     Args:
-        context: what all statements share.
+        context: shared by all statements.
         push: adds messages whose key is free.
     """
 
@@ -52,13 +52,13 @@ class ReceiveStatements(StatementGroup):
 
     @cached_property
     def noted_of(self) -> OverRows:
-        """Read which of the given names are recorded."""
+        """Read which of the given names are noted."""
         name = self.tables.noted.c.name
         return self.over(("name",), lambda given: self.dialect.look_up([name], given, (), {"name": name}, locked=False))
 
     @cached_property
     def insert_arrived(self) -> OverRows:
-        """Add messages as they were, with given ids; return the ids of those whose key was free."""
+        """Add messages in their former state, with given ids; return the ids of messages whose key was free."""
 
         def build(given: Any) -> Executable:
             values: dict[str, Any] = {name: given.c[name] for name in ARRIVED}
@@ -72,7 +72,7 @@ class ReceiveStatements(StatementGroup):
 
     @cached_property
     def insert_turns(self) -> OverRows:
-        """Add finished turns as they were."""
+        """Add finished turns unchanged."""
 
         def build(given: Any) -> Executable:
             values: dict[str, Any] = {name: given.c[name] for name in TOLD}

@@ -18,11 +18,11 @@ class ReserveStatements(DueRowStatements):
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def reserve(self, from_floor: bool, kinds: int = 0) -> Statement:
-        """Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+        """Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are used up.
 
-        With `from_floor`, rows due before the bound value `floor` are skipped. Each row comes with the due time of the
-        oldest row that was due when the statement began, leased or not: the floor for the next claim. With `kinds`,
-        only rows of that many kinds are read.
+        With `from_floor`, rows due before the bound value `floor` are skipped. Each row comes with the floor for the
+        next claim: the due time of the oldest row that was due when the statement began, leased or not. With `kinds`,
+        only rows of that many bound kinds are read.
         """
         due = self._due_ids(from_floor, kinds)
         which = self.context.is_among(due)
@@ -31,7 +31,7 @@ class ReserveStatements(DueRowStatements):
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool, kinds: int = 0) -> Statement:
-        """Delete the oldest due rows of a line without groups; each with the time, and the floor as in `reserve`."""
+        """Delete the oldest due rows of a line without groups; each comes with the time and the floor of `reserve`."""
         due = self._due_ids(from_floor, kinds)
         which = [self.dialect.one_of(self.message.c.id, due)]
         answer = [*self.context.record, self.now, *self._oldest(False, from_floor, kinds)]
@@ -39,14 +39,14 @@ class ReserveStatements(DueRowStatements):
 
     @lru_cache(maxsize=2 * MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def pick(self, grouped: bool, from_floor: bool, kinds: int = 0) -> Statement:
-        """Lock the oldest due rows of a line and read their id, due time and group, and the floor as in `reserve`."""
+        """Lock the oldest due rows of a line; read their id, due time and group, and the floor as in `reserve`."""
         columns = self.message.c
         shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor, kinds))
         return Statement(self._first_due(shown, grouped, from_floor, kinds))
 
     @cached_property
     def lend(self) -> OverRows:
-        """Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails."""
+        """Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease fails."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -66,7 +66,7 @@ class ReserveStatements(DueRowStatements):
 
     @cached_property
     def further_lines(self) -> OverRows:
-        """Read the lowest priority in use between the given ones, in groups or not, and whether the queue is paused."""
+        """Read the lowest priority in use in each given gap, in groups or not, and whether the queue is paused."""
         columns, names = self.message.c, ("grouped", "low", "high")
 
         def asked(given: Any) -> Select[Any]:
@@ -86,7 +86,7 @@ class ReserveStatements(DueRowStatements):
     def next_due(self, kinds: int = 0) -> OverRows:
         """Read the next due time of each given line from the bound `floor` on, and the time.
 
-        With `kinds`, only rows of that many kinds are read.
+        With `kinds`, only rows of that many bound kinds are read.
         """
         columns = self.message.c
 

@@ -1,4 +1,4 @@
-"""Statements for work that is tried inside a transaction, and undone if the database refuses it."""
+"""Statements to try work inside a transaction, and to undo it if the database refuses it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_TOKEN: Final = 2**63 - 1
 
 
 class SavepointStatements(StatementGroup):
-    """Statements that try something, and set a refused row aside."""
+    """Statements that set and undo savepoints, and set a refused row aside."""
 
     @cached_property
     def savepoint(self) -> Statement:
@@ -25,7 +25,7 @@ class SavepointStatements(StatementGroup):
 
     @cached_property
     def to_savepoint(self) -> Statement:
-        """Undo what was done since `savepoint`."""
+        """Undo everything since `savepoint`."""
         return Statement(text(self.dialect.savepoints[1]))
 
     @cached_property
@@ -59,6 +59,6 @@ class SavepointStatements(StatementGroup):
 
     @property
     def _next_token(self) -> ColumnElement[int]:
-        """Another token than the one that a row has, even if that is the largest: this may be what is wrong with it."""
+        """A token that differs from the row's, even if that is the largest: this may be why the row was refused."""
         token = self.message.c.token
         return case((token < const(LARGEST_TOKEN), token + const(1)), else_=const(0))

@@ -22,7 +22,7 @@ class ScheduleStatements(StatementGroup):
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def schedules(self, by: tuple[str, ...]) -> Statement:
-        """Read schedules: all, by `name`, or those `due` until a bound time."""
+        """Read schedules: all, one by `name`, or those `due` by the bound time `until`."""
         columns = self.tables.schedule.c
         definition = self.dialect.as_text(columns.definition).label("definition")
         found = select(columns.name, definition, columns.next_at, columns.last_at, columns.version)

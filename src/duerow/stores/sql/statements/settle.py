@@ -64,7 +64,7 @@ class SettleStatements(StatementGroup):
 
     @cached_property
     def release(self) -> OverRows:
-        """Give rows whose token matches their place in line and their attempt back; return their receipts."""
+        """Restore the place in line and the number of attempts of rows whose token matches; return their receipts."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -101,7 +101,7 @@ class SettleStatements(StatementGroup):
 
     @cached_property
     def owned(self) -> OverRows:
-        """Read the rows whose token matches, locked against changes where rows can be."""
+        """Read the rows whose token matches, and lock them if the database can."""
 
         def build(given: Any) -> Executable:
             match = and_(self.message.c.id == given.c.id, self.context.same_token(given))
@@ -111,7 +111,7 @@ class SettleStatements(StatementGroup):
         return self.over(RECEIPT, build)
 
     def _turn(self, given: Any, **values: Any) -> Executable:
-        """End turns: set these values, end the lease, raise the token; return the receipts that matched."""
+        """End turns: set these values, end the lease, and increment the token; return the receipts that matched."""
         columns = self.message.c
         return self.change_owned(
             given, {**values, **self.context.turned}, [*self.context.ids, columns.token - const(1)]
@@ -127,6 +127,6 @@ class SettleStatements(StatementGroup):
         answer: Sequence[ColumnElement[Any]],
         which: Sequence[ColumnElement[bool]] = (),
     ) -> Executable:
-        """Change the rows whose token matches, and answer them."""
+        """Change the rows whose token matches, and return the columns in `answer`."""
         match = [*self.context.same_row(given), self.context.same_token(given), *self.context.untouched, *which]
         return self.dialect.change(self.message, match, values, answer, given)

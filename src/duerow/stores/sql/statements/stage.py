@@ -1,4 +1,4 @@
-"""The statements of the SQL stores: what is staged, and becomes messages when it is published."""
+"""Statements for entries that are staged, and become messages when they are published."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from duerow.stores.sql.statements.history import HistoryStatements
 from duerow.stores.sql.statements.push import PushStatements
 
 STAGED: Final = ("staging_id", "place", *ENTRY[1:])
-"""The columns of an entry that is staged."""
+"""The columns of a staged entry."""
 
 
 class StageStatements(StatementGroup):
-    """What is staged, and published.
+    """Statements that stage and publish entries.
 
     Args:
-        context: what all statements share.
+        context: shared by all statements.
         push: adds messages.
-        history: finds what was kept long enough.
+        history: finds expired rows.
     """
 
     def __init__(self, context: StatementContext, push: PushStatements, history: HistoryStatements) -> None:
@@ -33,7 +33,7 @@ class StageStatements(StatementGroup):
 
     @cached_property
     def note_staging(self) -> Statement:
-        """Note that a part of a batch stages entries; return the number under which they are kept."""
+        """Note that a part of a batch stages entries; return the number of the staging."""
         staging = self.tables.staging
         values = {
             "batch": self.bound("batch_in", Text()),
@@ -61,7 +61,7 @@ class StageStatements(StatementGroup):
 
     @cached_property
     def stagings(self) -> Statement:
-        """Read what a batch has staged, in the order in which it was, locked against who publishes or discards it."""
+        """Read the stagings of a batch in order, and lock them against a concurrent publish or discard."""
         columns = self.tables.staging.c
         lines = self.dialect.as_text(columns.lines).label("lines")
         shown = (columns.id, columns.part, columns.entries, columns.keyed, columns.grouped, lines, columns.due)
@@ -70,9 +70,9 @@ class StageStatements(StatementGroup):
 
     @lru_cache(maxsize=4)  # noqa: B019 - lives as long as the store
     def publish(self, keyed: bool, grouped: bool) -> Statement:
-        """Push what was staged under a number, in its order; with `keyed` what has a key that is held is left out.
+        """Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
 
-        With `grouped` all of a group but its first are put behind it.
+        With `grouped`, all entries of a group except the first are put behind the first.
         """
         staged = self.tables.staged.c
         fresh = self._push.fresh({name: staged[name] for name in ENTRY[1:]})
@@ -87,7 +87,7 @@ class StageStatements(StatementGroup):
 
     @cached_property
     def staged(self) -> Statement:
-        """Read entries that were staged under a number, from a place on, in their order."""
+        """Read the entries of a staging in their order, starting at a place."""
         columns = self.tables.staged.c
         shown = [
             self.dialect.as_text(columns[name]).label(name)
@@ -103,40 +103,40 @@ class StageStatements(StatementGroup):
 
     @cached_property
     def forget_staged(self) -> OverRows:
-        """Take away the entries that were staged under the given numbers."""
+        """Delete the entries of the given stagings."""
         staged = self.tables.staged
         return self.over(("staging_id",), lambda given: self.dialect.remove(staged, given, ("staging_id",)))
 
     @cached_property
     def forget_stagings(self) -> OverRows:
-        """Take away the notes of what was staged under the given numbers."""
+        """Delete the given stagings."""
         staging = self.tables.staging
         return self.over(("id",), lambda given: self.dialect.remove(staging, given, ("id",)))
 
     @cached_property
     def old_stagings(self) -> Statement:
-        """Lock the oldest notes of what was staged too long ago, and read their numbers and how many entries it is."""
+        """Lock the oldest expired stagings, and read their numbers and how many entries they have."""
         columns = self.tables.staging.c
         return Statement(self._history.expired(select(columns.id, columns.entries), columns.staged_at, self._long_ago))
 
-    # What happens once.
+    # Names of operations that happen once.
 
     @cached_property
     def note(self) -> Statement:
-        """Note a name, and return it; nothing if it is noted already, also by who commits at this moment."""
+        """Note a name, and return it; return nothing if it is already noted, even by a concurrent commit."""
         noted = self.tables.noted
         values = {"name": self.bound("name_in", Text()), "noted_at": self.now}
         return Statement(self.dialect.add_new(noted, values, noted.c.name))
 
     @cached_property
     def old_notes(self) -> Statement:
-        """Lock the oldest names that were noted long ago, and read them."""
+        """Lock and read the oldest names that were noted long ago."""
         columns = self.tables.noted.c
         return Statement(self._history.expired(select(columns.name), columns.noted_at, self._long_ago))
 
     @cached_property
     def forget_notes(self) -> OverRows:
-        """Take names away; return them."""
+        """Delete names; return them."""
         noted = self.tables.noted
 
         def build(given: Any) -> Executable:
