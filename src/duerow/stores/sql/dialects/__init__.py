@@ -1,1 +1,1 @@
-"""What differs between the SQL databases, one file each; nothing else asks the database."""
+"""The differences between the SQL databases: code elsewhere does not depend on which database it is."""

@@ -155,7 +155,7 @@ class Raw:
         try:
             if self._open():
                 await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         return not getattr(self.raw, "closed", False)
 

@@ -86,6 +86,6 @@ class ThroughSqlalchemy:
             if self.begun:
                 await self.connection.exec_driver_sql("ROLLBACK")
             await self.connection.rollback()
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         return True

@@ -154,7 +154,7 @@ class Raw:
                     self._cursor.execute("ROLLBACK")
                 else:
                     self.raw.rollback()
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:
             self._ended()

@@ -102,7 +102,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return select(column).where(*which).order_by(column).limit(const(1))
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order by whether it is null first: nulls sort first, and last only in descending order."""
+        """Order first by whether the value is null: nulls come first in ascending order, and last in descending order."""
         return [column.desc()] if descending else [column.is_(None), column]
 
     def below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any], held: bool) -> ColumnElement[Any]:
@@ -116,7 +116,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return self.below(query, rows, bound, held=False).is_(None)
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
-        """Name the index: rows read in another order would have to be sorted, and all of them would be locked."""
+        """Name the index: rows read in another order would all be locked and then sorted."""
         index = self.plain().identifier_preparer.quote(table.info.get(LINE, f"{table.name}_due"))
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
@@ -129,7 +129,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return number
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return values of the sequence, which are not part of any transaction."""
+        """Return values of the sequence, which does not take part in transactions."""
         ids = ids_of(message.name, schema)
         numbers = "JSON_TABLE(CONCAT('[0', REPEAT(',0', :count - 1), ']'), '$[*]' COLUMNS (n INT PATH '$')) AS numbers"
         query = text(f"SELECT NEXTVAL({ids}) AS id FROM {numbers}")  # noqa: S608 - of names that were checked

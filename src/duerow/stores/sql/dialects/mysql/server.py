@@ -75,7 +75,7 @@ _NAMES_ONLY: Final = {
     _NO_DATABASE,
     *(1048, 1118, 1153, 1180, 1264, 1364, 1406, 1451, 1452, 1792, 3819, 4025),
 }
-"""Errors whose text names things, but quotes no value of a row."""
+"""Errors whose text contains names, but no values of a row."""
 
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153

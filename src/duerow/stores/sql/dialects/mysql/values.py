@@ -113,7 +113,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return func.timestampadd(literal_column("MICROSECOND"), span, moment, type_=MOMENT)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return how long it is since 1970."""
+        """Return the number of microseconds since 1970."""
         return func.timestampdiff(literal_column("MICROSECOND"), const("1970-01-01"), moment, type_=BigInteger())
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
