@@ -60,7 +60,7 @@ class Expressions(Types):
 
     @abstractmethod
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return whether text matches a pattern, where `%`, `_` and the backslash mean what `duerow.where` documents."""
+        """Return whether text matches a pattern; `duerow.where` documents `%`, `_` and the backslash in it."""
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return whether two tokens are equal, in a form that does not mislead the planner."""

@@ -39,7 +39,7 @@ class Reads(Expressions):
         return query.with_for_update(key_share=True, of=table)
 
     def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
-        """Return a query for the least value of a column, which follows the columns compared for equality in an index."""
+        """Return a query for the least value of a column; an index has it after the columns compared for equality."""
         return select(func.min(column)).where(*which)
 
     def same_group(self, group: ColumnElement[Any], given: ColumnElement[Any]) -> tuple[ColumnElement[bool], ...]:

@@ -1,4 +1,4 @@
-"""The tables: their ids, how they are created and migrated, and the privileges on them."""
+"""The tables: their ids, how they are created and migrated, and the rights on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from duerow.stores.sql.dialects.base.types import Types
 
 
 class Schema(Types):
-    """The tables: their ids, how they are created and migrated, and the privileges on them.
+    """The tables: their ids, how they are created and migrated, and the rights on them.
 
     By default ids come from identity columns, and tables are found in the information schema.
     """
@@ -86,7 +86,7 @@ class Schema(Types):
     # Rights.
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
-        """Return the privileges that a role needs in addition to those on tables, each with its object, as in GRANT.
+        """Return the rights that a role needs in addition to those on tables, each with its object, as in GRANT.
 
         Args:
             prefix: the prefix of all table names.

@@ -76,7 +76,7 @@ class Writes(Expressions):
         which: Sequence[ColumnElement[bool]],
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Return a statement that removes rows whose primary keys a query reads; `which` is the query as a condition."""
+        """Return a statement that removes rows whose primary keys a query reads; `which` is it as a condition."""
         gone = delete(table).where(*which)
         return gone.returning(*returning) if returning else gone
 

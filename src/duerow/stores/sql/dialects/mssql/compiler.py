@@ -269,7 +269,7 @@ class TsqlTypes(MSTypeCompiler):
 
 
 class TsqlNames(MSIdentifierPreparer):
-    """Writes names: in brackets also those that only some parsers take for keywords."""
+    """Writes names; those that only some parsers treat as keywords are put in brackets too."""
 
     reserved_words = MSIdentifierPreparer.reserved_words | {"definition"}
 

@@ -156,7 +156,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return found.where(table.c.due_at.is_not(None)).with_hint(table, f"INDEX({index})")
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order first by whether the value is null: nulls come first in ascending order, and last in descending order."""
+        """Order first by whether the value is null: nulls come first in ascending order and last in descending order."""
         return [column.desc()] if descending else [case((column.is_(None), const(1)), else_=const(0)), column]
 
     def locked(self, query: Select[Any], table: Table) -> Select[Any]:
@@ -198,7 +198,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
 
     @contextmanager
     def timed(self, raw: Any, milliseconds: int) -> Iterator[None]:
-        """Make cursors that are created within the block time out after this long, in whole seconds as ODBC requires."""
+        """Make cursors created within the block time out after this long, rounded to whole seconds for ODBC."""
         before, raw.timeout = raw.timeout, -(-milliseconds // 1_000)
         try:
             yield

@@ -1,4 +1,4 @@
-"""The tables in T-SQL: ids from a sequence, words as keys, and the related locks and privileges."""
+"""The tables in T-SQL: ids from a sequence, words as keys, and the related locks and rights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from duerow.stores.sql.dialects.mssql.elements import IfMissing, NeverLocked, es
 
 
 class TsqlSchema(Schema):
-    """The tables in T-SQL: ids from a sequence, words as keys, and the related locks and privileges."""
+    """The tables in T-SQL: ids from a sequence, words as keys, and the related locks and rights."""
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the sequence, which does not take part in transactions."""
@@ -38,12 +38,12 @@ class TsqlSchema(Schema):
         return query.bindparams(bindparam("count", type_=Integer())).columns(column("id", BigInteger))
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return a column whose default is the next value of a sequence: an identity column does not accept given ids."""
+        """Return a column whose default is the next value of a sequence: identity columns do not accept given ids."""
         default = text(f"NEXT VALUE FOR {ids_of(f'{prefix}message', schema)}")
         return Column("id", BigInteger, primary_key=True, autoincrement=False, server_default=default)
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
-        """Return UPDATE on the sequence of ids, the privilege to take its next value."""
+        """Return UPDATE on the sequence of ids, the right to take its next value."""
         return [("UPDATE", ids_of(f"{prefix}message", schema))] if adds else []
 
     def ddl(self, statement: Any) -> Any:
@@ -55,7 +55,7 @@ class TsqlSchema(Schema):
         if isinstance(statement, CreateTable):
             table = statement.element
             if sum(isinstance(key.type, Word) for key in table.primary_key) > 1:
-                table.primary_key.dialect_options["mssql"]["clustered"] = False  # a clustered key holds at most 900 bytes
+                table.primary_key.dialect_options["mssql"]["clustered"] = False  # clustered keys hold at most 900 bytes
             if statement.if_not_exists:
                 return IfMissing(table)
             if "leased_until" in table.c:

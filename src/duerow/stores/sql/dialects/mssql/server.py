@@ -44,7 +44,7 @@ class TsqlServer(Server, Schema):
         return select(*(literal_column(written).label(name) for name, written in asked.items()))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless this is SQL Server 2019 or later, or Azure's, with OPENJSON and reads that do not wait for writers."""
+        """Raise unless it is SQL Server 2019 or later, or Azure's, with OPENJSON, and reads do not wait for writers."""
         version, edition, level, versioned = row
         if edition not in AZURE and (version or 0) < OLDEST:
             raise ConfigurationError(

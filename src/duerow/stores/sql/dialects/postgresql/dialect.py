@@ -98,11 +98,11 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
     )
 
     def now(self) -> ColumnElement[Any]:
-        """Return the time at which the statement began, even late in a long transaction."""
+        """Return the time when the statement began, even late in a long transaction."""
         return func.statement_timestamp(type_=self.moment)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that is later by this span."""
+        """Return a moment that is later by a span."""
         microseconds = span.op("*", return_type=Interval())(literal_column("INTERVAL '1 microsecond'"))
         return moment.op("+", return_type=self.moment)(microseconds)
 

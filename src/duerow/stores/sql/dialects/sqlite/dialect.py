@@ -118,7 +118,7 @@ class SQLite(SqliteJson, Dialect):
         )
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that is later by this span."""
+        """Return a moment that is later by a span."""
         return moment + span
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
