@@ -156,7 +156,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return found.where(table.c.due_at.is_not(None)).with_hint(table, f"INDEX({index})")
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order first by whether the value is null: nulls come first in ascending order and last in descending order."""
+        """Put nulls last explicitly in ascending order; in descending order they already come last."""
         return [column.desc()] if descending else [case((column.is_(None), const(1)), else_=const(0)), column]
 
     def locked(self, query: Select[Any], table: Table) -> Select[Any]:

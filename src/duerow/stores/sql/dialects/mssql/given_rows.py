@@ -36,7 +36,7 @@ class TsqlRows(GivenRows):
     """Rows of bound values in T-SQL: one bound JSON text, which OPENJSON reads."""
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return OPENJSON of one bound array of rows, and the shared values: the array takes one of 2,100 parameters."""
+        """Return OPENJSON of one bound array of rows, and the shared values: the array is one of 2,100 parameters."""
         differing = [label for label in columns if label not in alike]
         shown = ["CAST(line.[key] AS INT) AS nth" if differing else "1 AS nth"]
         shown += [_given(f"cell.[{label}]", label, columns[label]) for label in differing]

@@ -102,11 +102,11 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return select(column).where(*which).order_by(column).limit(const(1))
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order first by whether the value is null: nulls come first in ascending order and last in descending order."""
+        """Put nulls last explicitly in ascending order; in descending order they already come last."""
         return [column.desc()] if descending else [column.is_(None), column]
 
     def below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any], held: bool) -> ColumnElement[Any]:
-        """Compare the group's first id with the bound: with a bound in the query, MariaDB would read all rows from it on."""
+        """Compare the group's first id with the bound: MariaDB would read all rows from a non-constant bound on."""
         first = query.order_by(*self.group_order(rows)).limit(const(1))
         first = first.with_for_update(read=True, skip_locked=True) if held else first
         return func.nullif(func.least(first.scalar_subquery(), bound), bound)
@@ -151,9 +151,9 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         which: ColumnElement[bool],
         apart: bool,
     ) -> Sequence[Any]:
-        """Create a virtual column for the key, which takes no space in the rows, and its index, without blocking writes."""
+        """Create a virtual column for the key, which takes no space in the rows, and its index; writes continue."""
         compiler = self.plain().statement_compiler(self.plain(), None)
-        readable = func.json_valid(table.c.payload) == const(1)  # otherwise a write with JSON nested too deep would fail
+        readable = func.json_valid(table.c.payload) == const(1)  # otherwise a write of JSON nested too deep would fail
         held = case((and_(which, readable), self.key(table.c.payload, names, kind)))
         written = compiler.process(held, include_table=False, literal_binds=True).replace(":", "\\:")
         typed = {"text": f"VARCHAR({LONGEST_KEY})", "boolean": "VARCHAR(5)"}.get(kind, "DOUBLE")
@@ -214,7 +214,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return Column("id", BigInteger, primary_key=True, autoincrement=True)
 
     def ddl(self, statement: Any) -> Any:
-        """Make a statement repeatable, because each change commits implicitly, and make tables compare text bytewise."""
+        """Make a statement repeatable, because each change commits implicitly; make tables compare text bytewise."""
         if isinstance(statement, CreateTable | CreateIndex):
             statement.if_not_exists = True
         if isinstance(statement, CreateTable):

@@ -167,12 +167,12 @@ class MySQL(MariaDB):
     # Reads.
 
     def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
-        """Return the first entry in the index, ordered by its leading columns too: otherwise MySQL sorts for each row."""
+        """Return the first entry in the index, ordered by its leading columns too: MySQL would sort for each row."""
         begin = [each.left for each in which if isinstance(each, BinaryExpression) and each.operator is eq]
         return select(column).where(*which).order_by(*begin, column).limit(const(1))
 
     def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
-        """Name the index: the planner may prefer another index that starts with the queue and contains all of its rows."""
+        """Name the index: the planner may prefer another one, which starts with the queue and contains all its rows."""
         index = self.plain().identifier_preparer.quote(f"{table.name}_group")
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
@@ -193,7 +193,7 @@ class MySQL(MariaDB):
         return self._numbers(message.name, schema)
 
     def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
-        """Return the columns whose old values must be passed in to make an order of assignments possible, numbers first."""
+        """Return the columns whose old values must be passed in so that assignments can be ordered, numbers first."""
         read, kept = reads(table, values), []
         while len(order := in_order(read)) < len(read):
             circle = [name for name in values if name not in order]
@@ -233,7 +233,7 @@ class MySQL(MariaDB):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Make a row whose key is taken lock the row that holds it; the ids that exist afterwards are the added rows."""
+        """Make a row whose key is taken lock the row that holds it; the ids that exist afterwards were added."""
         if isinstance(added, Numbered):
             return single(added) if returning else added.passing()
         return AddThenRead(passing(added))
@@ -257,7 +257,7 @@ class MySQL(MariaDB):
         return added.on_duplicate_key_update(list(ordered(added.table, values).items()))
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Also read the existing rows that were written."""
+        """Read the rows that match `written` after the INSERT."""
         match = and_(*(key == put.given.c[key.name] for key in put.table.primary_key), written)
         return Then(put, self.joined(select(*returning), put.given, put.table, match).with_for_update(of=put.table))
 

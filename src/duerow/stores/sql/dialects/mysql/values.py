@@ -159,7 +159,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment in UTC, as it is stored; the driver returns an impossible date such as `0000-00-00` as text."""
+        """Return the moment in UTC, as it is stored; drivers return an impossible date such as `0000-00-00` as text."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if isinstance(value, datetime) else FIRST
@@ -167,7 +167,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
     # Given rows.
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return JSON_TABLE of one JSON array, with an array per row of the values that differ, and the shared values."""
+        """Return JSON_TABLE of one JSON array, with an array per row of the values that differ, and shared values."""
         differing = [label for label in columns if label not in alike]
         shown = [f"{name}_rows.`{label}`" for label in differing]
         shown += [
