@@ -229,8 +229,8 @@ def _of_some() -> tuple[str, ...]:
 def add_indexes(table: Table, prefix: str) -> list[Index]:
     """Add the missing indexes of a state to a table with its columns; return them.
 
-    One is for claims and excludes finished rows; the other is for dead rows. On MariaDB, where indexes contain all rows,
-    both keep finished rows separate.
+    One is for claims and excludes finished rows; the other is for dead rows. On MariaDB, where indexes contain all
+    rows, both keep finished rows separate.
     """
     due, status, ids = table.c[f"{prefix}_due_at"], table.c[f"{prefix}_status"], list(table.primary_key.columns)
     parts: dict[str, tuple[list[Any], ColumnElement[bool]]] = {

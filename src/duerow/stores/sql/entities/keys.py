@@ -132,7 +132,7 @@ class Identity:
 
 
 def _written_as_text(way: Way) -> Way:
-    """Return a conversion that also turns UUIDs into text, which every driver accepts even without support for UUIDs."""
+    """Return a conversion that also turns UUIDs into text, which works with drivers that do not support UUIDs."""
 
     def write(value: Any) -> Any:
         told = value if way is None else way(value)

@@ -276,7 +276,7 @@ class EntityStore(Store):
         self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
     ) -> None:
         _check_keys(dialect, state)
-        # PostgreSQL only wakes consumers recorded as sleeping; on SQLite, sleeping consumers notice each change of the file.
+        # PostgreSQL only wakes consumers recorded as sleeping; SQLite's consumers notice each change of the file.
         wakes = dialect.writes_alone
         self.capabilities = replace(dialect.capabilities, wakes_consumers=wakes, parts=frozenset(), receives=False)
         self.context = context = EntityContext(dialect, Identity(state.keys, driver), state, deletes, clock)

@@ -131,7 +131,7 @@ class EntityStatementContext(StatementContext):
 
     @property
     def left_line(self) -> dict[str, Any]:
-        """Empty: rows never wait behind others."""
+        """The new values of a row that leaves the line; rows never wait behind others."""
         return {"due_at": null()}
 
     def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
@@ -296,7 +296,7 @@ class EntityRead(ReadStatements):
 
 
 class EntityQueues(QueueStatements):
-    """Statements about the queue of a state, which has no rows of its own."""
+    """Statements about the queue of a state, for which duerow's tables have no rows."""
 
     @cached_property
     def wake(self) -> None:

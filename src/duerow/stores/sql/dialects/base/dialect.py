@@ -1,4 +1,4 @@
-"""A dialect: how one database implements what every database must provide."""
+"""A dialect: how one database implements the operations that duerow needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duerow.stores.sql.dialects.base.writes import Writes
 
 
 class Dialect(GivenRows, PayloadIndexes, Reads, Writes, Server, Schema, Transactions):
-    """How one database implements what every database must provide.
+    """How one database implements the operations that duerow needs.
 
     Each base class implements the common case: RETURNING, ON CONFLICT, partial indexes and identity columns, as in
     PostgreSQL and SQLite. A dialect for a new database overrides what differs, and implements the abstract methods.

@@ -67,7 +67,7 @@ class TsqlSteps(RawInParts):
             self._by_hand = True
 
     def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         if self._by_hand:
             try:
                 self._cursor.execute(_ROLLBACK)
@@ -107,7 +107,7 @@ class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
             await self.connection.exec_driver_sql(_BEGIN)
 
     async def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked."""
+        """Roll back any open transaction; return whether that worked."""
         try:
             if self.begun:
                 await self.connection.exec_driver_sql(_ROLLBACK)

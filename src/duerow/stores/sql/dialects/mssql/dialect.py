@@ -1,4 +1,4 @@
-"""SQL Server 2019 and later, through pyodbc and aioodbc: one UPDATE … OUTPUT claims, and skips rows others have locked.
+"""SQL Server 2019 and later, through pyodbc and aioodbc: one UPDATE … OUTPUT claims, skipping rows locked by others.
 
 None of this has run on a server yet: the statements were reviewed, and checked by a T-SQL parser. See the design note.
 """
@@ -97,7 +97,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return TsqlNow()
 
     def clock(self) -> ColumnElement[Any]:
-        """Return the time as an expression, since users' statements do not declare the variable."""
+        """Return the time as an expression, because users' statements do not declare the variable."""
         return cast(func.sysutcdatetime(), self.moment)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -86,7 +86,7 @@ def _write_change(element: TsqlChange, compiler: Any, **kw: Any) -> str:
                 f"{compiler.preparer.format_column(element.table.c[label])} = {compiler.value(value)}"
                 for label, value in element.values.items()
             )
-            verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
+            verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - built from SQLAlchemy's output
         which = "deleted" if element.values is None else "inserted"
         answer = compiler.output(element.table, element.returning_columns, which)
         ours = LINE not in element.table.info  # how the rows of a user's table are stored is unknown
@@ -163,7 +163,7 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
         # A row that does not meet the condition, such as a message that is added as dead, conflicts with no other row.
         same += f" AND {only} AND {only.replace('held.', 'fresh.')}"
     index = "" if element.index is None else f", INDEX({element.index})"
-    taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - made of what SQLAlchemy wrote
+    taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - built from SQLAlchemy's output
     free = f"NOT {taken}"
     if element.mixed:
         free = f"fresh.copy_number = 1 AND {free}"
@@ -175,7 +175,7 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
     if element.sequence is not None:
         over = f" OVER ({order.strip()})" if order else ""
         columns, shown, order = ["id", *columns], f"NEXT VALUE FOR {element.sequence}{over}, {shown}", ""
-    return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - made of what SQLAlchemy wrote
+    return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - built from SQLAlchemy's output
 
 
 def _as_of(condition: Any, table: Table, place: Mapping[str, Any]) -> Any:

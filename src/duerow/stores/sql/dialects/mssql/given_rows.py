@@ -58,7 +58,7 @@ class TsqlRows(GivenRows):
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return an `IN` condition on the values of a bound array."""
         value = _given("[value]", "value", column.type)
-        query = text(f"SELECT {value} FROM OPENJSON(CAST(:{name}_value AS NVARCHAR(MAX)))")  # noqa: S608 - of names of ours
+        query = text(f"SELECT {value} FROM OPENJSON(CAST(:{name}_value AS NVARCHAR(MAX)))")  # noqa: S608 - built from duerow's own names
         listed = query.bindparams(bindparam(f"{name}_value", type_=_LIST)).columns(literal_column("value", column.type))
         return column.in_(select(listed.subquery(f"{name}_listed").c.value))
 

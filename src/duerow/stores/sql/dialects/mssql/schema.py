@@ -34,7 +34,7 @@ class TsqlSchema(Schema):
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the sequence, which does not take part in transactions."""
         zeros = "REPLICATE(CAST(',0' AS VARCHAR(MAX)), :count - 1)"
-        query = text(f"SELECT NEXT VALUE FOR {ids_of(message.name, schema)} AS id FROM OPENJSON('[0' + {zeros} + ']')")  # noqa: S608 - of names that were checked
+        query = text(f"SELECT NEXT VALUE FOR {ids_of(message.name, schema)} AS id FROM OPENJSON('[0' + {zeros} + ']')")  # noqa: S608 - built from checked names
         return query.bindparams(bindparam("count", type_=Integer())).columns(column("id", BigInteger))
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:

@@ -62,7 +62,7 @@ class RawSteps(RawInParts):
         await super().commit()
 
     async def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         return await super().rolled_back() and bool(self.raw.connected)
 
     def _open(self) -> bool:

@@ -132,7 +132,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         """Return values of the sequence, which does not take part in transactions."""
         ids = ids_of(message.name, schema)
         numbers = "JSON_TABLE(CONCAT('[0', REPEAT(',0', :count - 1), ']'), '$[*]' COLUMNS (n INT PATH '$')) AS numbers"
-        query = text(f"SELECT NEXTVAL({ids}) AS id FROM {numbers}")  # noqa: S608 - of names that were checked
+        query = text(f"SELECT NEXTVAL({ids}) AS id FROM {numbers}")  # noqa: S608 - built from checked names
         return query.bindparams(bindparam("count", type_=Integer())).columns(column("id", BigInteger))
 
     # The tables.

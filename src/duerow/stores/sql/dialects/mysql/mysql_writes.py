@@ -174,7 +174,7 @@ def _adding(ids: Table, count: int) -> Statement:
 def _empty_rows(ids: Table, count: int) -> Any:
     """Return an INSERT whose number of rows is known in advance, so that their ids are consecutive."""
     schema = "" if ids.schema is None else "`" + ids.schema.replace("`", "``") + "`."
-    return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - of names that were checked
+    return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - built from checked names
 
 
 class Numbered(InParts):
@@ -242,7 +242,7 @@ def _created(table: Table) -> Select[Any]:
 
 
 class AddThenRead(InParts):
-    """Adds messages that already have ids, and reads which of them exist afterwards.
+    """Adds messages that already have ids, then reads which ones exist.
 
     Args:
         added: the INSERT, which skips rows whose key is taken.
@@ -254,7 +254,7 @@ class AddThenRead(InParts):
         super().__init__(added, read)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return the ids of the messages that exist afterwards."""
+        """Return the ids of the messages that exist after the INSERT."""
         add, read = self.statements
         yield Step(add, values)
         if "given_id" in values:

@@ -59,7 +59,7 @@ class RawSteps(RawInParts):
             raise (explained(self.dialect, error) or error) from error
 
     def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         return super().rolled_back() and bool(self.raw.open)
 
     def _open(self) -> bool:

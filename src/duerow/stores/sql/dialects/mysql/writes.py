@@ -72,9 +72,9 @@ def _write_change(element: MySqlChange, compiler: Any, **kw: Any) -> str:
     table = compiler.process(element.table, asfrom=True)
     mode = f"SET STATEMENT {_SAFE}, {_AT_ONCE} FOR "
     if element.given is None:
-        return f"{mode}UPDATE {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"  # noqa: S608 - made of what SQLAlchemy wrote
+        return f"{mode}UPDATE {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"  # noqa: S608 - built from SQLAlchemy's output
     given = compiler.process(element.given, asfrom=True)
-    return f"{mode}UPDATE {given} STRAIGHT_JOIN {table} ON {where} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
+    return f"{mode}UPDATE {given} STRAIGHT_JOIN {table} ON {where} SET {sets}"  # noqa: S608 - built from SQLAlchemy's output
 
 
 class Remove(Executable, ClauseElement):

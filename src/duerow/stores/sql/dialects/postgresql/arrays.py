@@ -51,7 +51,7 @@ class PostgresArrays(GivenRows):
         return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
-        """Return `= ANY (ARRAY(…))`, which always uses the column's index, and is evaluated once, so its limit holds."""
+        """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
         return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
 
     def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:

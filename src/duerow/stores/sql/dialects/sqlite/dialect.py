@@ -69,7 +69,7 @@ def _commits_alone(raw: sqlite3.Connection) -> bool:
 
 
 def _awaited_commits_alone(raw: Any) -> bool:
-    """As `_commits_alone`, for aiosqlite; the first step checks in its thread what only that thread may read."""
+    """As `_commits_alone`, for aiosqlite; attributes that only its thread may read are checked at the first step."""
     try:
         return _commits_alone(raw._conn)
     except sqlite3.ProgrammingError:  # since Python 3.12

@@ -75,7 +75,7 @@ class SqliteJson(PayloadIndexes):
         return func.json_extract(literal(encode_json(value).decode(), Text()), const("$"))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return GLOB, since LIKE ignores case."""
+        """Return GLOB, because LIKE ignores case."""
         return text.op("GLOB", is_comparison=True)(literal(_glob(pattern), Text()))
 
     def read_json(self, value: Any) -> Any:
