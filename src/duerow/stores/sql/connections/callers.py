@@ -107,7 +107,7 @@ def check_begun(pooled: Any, callers: Callers) -> None:
     raw = pooled.driver_connection
     caller = callers.get(driver_of(raw, callers))
     alone = caller is not None and caller.commits_alone(raw)
-    if driver_of(raw, callers) == "asyncpg":  # asyncpg has no such mode: SQLAlchemy begins transactions, or not
+    if driver_of(raw, callers) == "asyncpg":  # asyncpg has no autocommit mode: SQLAlchemy emulates it
         alone = getattr(pooled.dbapi_connection, "autocommit", False) is True and not raw.is_in_transaction()
     if alone:
         raise no_transaction("the SQLAlchemy connection is in autocommit mode")

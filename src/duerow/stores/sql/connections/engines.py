@@ -1,4 +1,4 @@
-"""duerow's own engines: how it connects to each database when it is given only a URL."""
+"""duerow's own engines: how it connects to each database if it is only given a URL."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The differences between the SQL databases: code elsewhere does not depend on which database it is."""
+"""The differences between the SQL databases: a folder for each family, and `base` for the common case."""

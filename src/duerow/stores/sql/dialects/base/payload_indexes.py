@@ -62,7 +62,7 @@ class PayloadIndexes(Expressions):
         return [CreateIndex(index, if_not_exists=True)]
 
     def drop_index(self, name: str, table: Table, apart: bool) -> Sequence[Any]:
-        """Return the statements that drop such an index."""
+        """Return the statements that drop an index of a payload field."""
         message = table.to_metadata(MetaData())
         return [DropIndex(Index(name, message.c.id, postgresql_concurrently=apart), if_exists=True)]
 

@@ -45,7 +45,7 @@ class Writes(Expressions):
         values: Mapping[str, Any],
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
-        """As `change`, for rows whose primary keys a query reads and locks; `which` is that query as a condition."""
+        """As `change`, for rows whose primary keys a query reads and locks; `which` is the same condition."""
         return update(table).where(*which).values(values).returning(*returning)
 
     # Removing rows.
@@ -76,7 +76,7 @@ class Writes(Expressions):
         which: Sequence[ColumnElement[bool]],
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Return a statement that removes rows whose primary keys a query reads; `which` is it as a condition."""
+        """Return a statement that removes rows whose primary keys a query reads; `which` is the same condition."""
         gone = delete(table).where(*which)
         return gone.returning(*returning) if returning else gone
 

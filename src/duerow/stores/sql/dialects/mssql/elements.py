@@ -276,7 +276,7 @@ class Put(InParts):
         return Put(*self._made, columns)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return the rows that both parts wrote."""
+        """Return the rows that the UPDATE and the INSERT wrote."""
         rows: list[Any] = []
         for statement in self.statements:
             rows += yield Step(statement, values)

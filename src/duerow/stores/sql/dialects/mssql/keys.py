@@ -17,7 +17,7 @@ _DATABASES: Final = "DATABASE_DEFAULT"
 
 
 def is_users(label: str, kind: TypeEngine[Any]) -> bool:
-    """Return whether a given column is part of such a key and not an integer: integers are given like message ids."""
+    """Return whether a given column is a non-integer part of a user's key: integers are given like message ids."""
     return (label == "id" or label.startswith("id_")) and not isinstance(kind, Integer)
 
 

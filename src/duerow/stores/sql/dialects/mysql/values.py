@@ -197,7 +197,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         """Return a type for a column of JSON_TABLE that is large enough, because JSON_TABLE truncates longer text."""
         kind = _plain(kind)
         if isinstance(kind, Uuid):
-            return "VARCHAR(36) CHARACTER SET ascii"  # adapts to the collation of the column that it is compared with
+            return "VARCHAR(36) CHARACTER SET ascii"  # converted to the compared column's character set
         if isinstance(kind, Date):
             return "DATE"
         if isinstance(kind, Text | VARCHAR):

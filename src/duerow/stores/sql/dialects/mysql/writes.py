@@ -233,7 +233,7 @@ class MySqlWrites(MySqlValues, Writes):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Make a row whose key is taken lock the row that holds it, and leave that row unchanged."""
+        """If a row's key is taken, lock the row that holds it, and leave that row unchanged."""
         id = added.table.c.id
         passing = added.on_duplicate_key_update(id=id)
         if told_ids or not returning:

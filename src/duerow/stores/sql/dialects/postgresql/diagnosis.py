@@ -237,7 +237,7 @@ def _held(patience: timedelta) -> Select[Any]:
 
 
 def rights(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
-    """Report the roles, out of four, that this user has the rights for, unless it has them for all."""
+    """Report which of the four roles this user has the rights for, unless it has all of them."""
     names = {table.name: table.name.removeprefix(tables.prefix) for table in created(tables, PostgreSQL())}
     kinds = ("SELECT", "INSERT", "UPDATE", "DELETE")
     asked = [
