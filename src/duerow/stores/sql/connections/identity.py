@@ -92,7 +92,7 @@ class Identities:
         """
         if self._ours is None:
             return self._is_asked and not theirs
-        told: list[Any] = [one[1:] for one in theirs]  # without the name, since a database may have several
+        told: list[Any] = [one[1:] for one in theirs]  # without the name, because a database may have several
         return self._ours[1:] in told and (bool(self._ours[1:]) or "cache=shared" in str(self._engine.url))
 
     def another(self, theirs: tuple[Any, ...]) -> ConfigurationError:

@@ -72,7 +72,7 @@ class EntityContext(Context):
         dialect: the database.
         identity: writes and reads the primary keys of the rows.
         state: where the state is stored.
-        deletes: whether finished rows are deleted.
+        deletes: whether rows are deleted when they are done.
         clock: a clock to use instead of the database's.
     """
 
@@ -268,7 +268,7 @@ class EntityStore(Store):
         dialect: the database.
         driver: the SQLAlchemy dialect of the user's engine.
         state: where the state is stored.
-        deletes: whether finished rows are deleted.
+        deletes: whether rows are deleted when they are done.
         clock: a clock to use instead of the database's.
     """
 

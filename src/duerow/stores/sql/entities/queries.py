@@ -237,7 +237,7 @@ class EntityQueries(Generic[E]):
         return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
 
     def meant(self, where: Sequence[Any], id: Any, stops: bool) -> tuple[ColumnElement[bool], ...]:
-        """Return the condition for unfinished rows: one row by its id, or the rows that match conditions.
+        """Return the condition for rows that are not done: one row by its id, or the rows that match conditions.
 
         Raises:
             ConfigurationError: both or neither were given.

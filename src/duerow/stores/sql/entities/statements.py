@@ -224,7 +224,7 @@ class EntitySettle(SettleStatements):
 
     Args:
         context: the context that all statements share.
-        deletes: whether finished rows are deleted.
+        deletes: whether rows are deleted when they are done.
     """
 
     context: EntityStatementContext
@@ -309,7 +309,7 @@ class EntityStatements(Statements):
 
     Args:
         context: the context that they share.
-        deletes: whether finished rows are deleted.
+        deletes: whether rows are deleted when they are done.
     """
 
     context: EntityStatementContext
