@@ -1,1 +1,1 @@
-"""Connections to SQL databases, on both faces."""
+"""Connections to SQL databases, for both faces."""

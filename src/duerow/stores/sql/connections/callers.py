@@ -1,4 +1,4 @@
-"""Connections that a caller may pass as `within=`: their drivers, and whether a transaction can be open."""
+"""Connections that a caller can pass as `within=`: their drivers, and whether a transaction can be open."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Caller:
     """A driver whose connections can be passed as `within=`.
 
     Attributes:
-        name: SQLAlchemy's name of the database and the driver, as in the scheme of a URL.
-        commits_alone: whether a connection is in autocommit mode and has no transaction open either.
-        awaited: whether all its connections are awaited; otherwise only those of classes named `Async…`.
+        name: SQLAlchemy's name for the database and the driver, as in the scheme of a URL.
+        commits_alone: returns whether a connection is in autocommit mode and has no open transaction.
+        awaited: whether all its connections are async; otherwise only classes named `Async…` are.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Caller:
 
 
 Callers = Mapping[str, Caller]
-"""Drivers by the modules that their connections come from."""
+"""Drivers by the modules that define their connections."""
 
 
 def driver_of(connection: Any, callers: Callers) -> str:
@@ -39,7 +39,7 @@ def driver_of(connection: Any, callers: Callers) -> str:
 
 
 def caller_of(within: Any, callers: Callers, awaited: bool) -> str | None:
-    """Return the driver of a connection that a face can join; None if it cannot."""
+    """Return the driver of a connection if the face can join its transaction; otherwise None."""
     driver = driver_of(within, callers)
     if driver not in callers or not hasattr(within, "cursor"):
         return None
@@ -65,14 +65,14 @@ def no_transaction(why: str) -> ConfigurationError:
 def session_of(within: Any) -> Any:
     """Return the current session of a scoped session, such as Flask-SQLAlchemy's; anything else unchanged."""
     for module, name in (("sqlalchemy.orm", "scoped_session"), ("sqlalchemy.ext.asyncio", "async_scoped_session")):
-        kind = getattr(sys.modules.get(module), name, None)  # it can only be one if somebody has imported that
+        kind = getattr(sys.modules.get(module), name, None)  # it can only be one if its module has been imported
         if kind is not None and isinstance(within, kind):
             return within()
     return within
 
 
 def no_engine() -> ConfigurationError:
-    """Return the error for a session that has engines only for single models."""
+    """Return the error for a session that only has engines for individual models."""
     return ConfigurationError(
         "the session given as within= has an engine for each model and none for all, so it does not say which "
         "transaction is meant; give that: within=session.connection(bind_arguments={'mapper': YourModel})"
@@ -98,16 +98,16 @@ def check_open(raw: Any, caller: Caller) -> None:
 def check_begun(pooled: Any, callers: Callers) -> None:
     """Raise ConfigurationError if an SQLAlchemy connection is in autocommit mode.
 
-    Its own begin() is no proof: with isolation_level="AUTOCOMMIT" it begins nothing, and its rollback() undoes nothing.
+    A call of its begin() proves nothing: with isolation_level="AUTOCOMMIT", begin() and rollback() have no effect.
 
     Args:
-        pooled: what SQLAlchemy has of the pool, which knows the driver's connection.
+        pooled: SQLAlchemy's pooled connection, which refers to the driver's connection.
         callers: the drivers of this database.
     """
     raw = pooled.driver_connection
     caller = callers.get(driver_of(raw, callers))
     alone = caller is not None and caller.commits_alone(raw)
-    if driver_of(raw, callers) == "asyncpg":  # it has no such mode itself: SQLAlchemy begins for it, or does not
+    if driver_of(raw, callers) == "asyncpg":  # asyncpg has no autocommit mode: SQLAlchemy emulates it
         alone = getattr(pooled.dbapi_connection, "autocommit", False) is True and not raw.is_in_transaction()
     if alone:
         raise no_transaction("the SQLAlchemy connection is in autocommit mode")

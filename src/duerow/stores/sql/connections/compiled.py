@@ -1,7 +1,7 @@
-"""Statements as the text that a driver takes, compiled once a process for each kind of driver.
+"""Statements as text for a driver, compiled once per process for each kind of driver.
 
-A statement that is built for one use, such as a search with a condition, shares its text with those that differ from it
-in values alone. SQLAlchemy's cache keys say which do, as in its own cache of compiled statements.
+A statement that is built for a single use, such as a search with a condition, shares its text with statements that
+differ only in values. SQLAlchemy's cache keys identify them, as in its own cache of compiled statements.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.statements import Statement, Step
 
 MOST_SHARED: Final = 500
-"""How many texts of statements for one use are kept in a process: as many as SQLAlchemy keeps for an engine."""
+"""How many texts of single-use statements a process keeps: as many as SQLAlchemy keeps for an engine."""
 
 
 class Text:
-    """A compiled statement: its text, and how its values are put to it."""
+    """A compiled statement: its text, and how values are passed to it."""
 
     __slots__ = ("_compiled", "constants", "positions", "text")
 
@@ -38,14 +38,14 @@ class Text:
         self.constants = {name: bind.value for bind, name in binds.items() if not bind.required}
 
     def values(self, values: Mapping[str, Any]) -> Any:
-        """Return a step's values as the driver takes them: by name, or in the order of the placeholders."""
+        """Return a step's values in the driver's form: by name, or in the order of the placeholders."""
         if self.positions is None:
             return {**self.constants, **values} if self.constants else values
         named = {**self.constants, **values}
         return tuple(named[name] for name in self.positions)
 
     def values_of(self, key: Any, values: Mapping[str, Any]) -> Any:
-        """Return the same for a step of another statement with this text; its cache key has its constants."""
+        """Return the same for a step of another statement with this text, whose cache key contains its constants."""
         named = self._compiled.construct_params(values, extracted_parameters=key.bindparams, escape_names=False)
         return named if self.positions is None else tuple(named[name] for name in self.positions)
 
@@ -58,12 +58,12 @@ class Texts:
 
     Args:
         dialect: the database.
-        driver: SQLAlchemy's dialect of the driver, which says how placeholders and casts are written.
-        raw: whether they go to the driver itself, without SQLAlchemy.
+        driver: the driver's SQLAlchemy dialect, which determines how placeholders and casts are written.
+        raw: whether statements go directly to the driver, without SQLAlchemy.
         lenient: whether SQLite's text is read by `lenient.told_text`.
 
     Attributes:
-        lenient: the same; who meets text that is not UTF-8 has all connections of an engine read leniently.
+        lenient: the same; set after the first text that is not UTF-8, for all connections of an engine.
     """
 
     def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool, lenient: bool = False) -> None:
@@ -85,7 +85,7 @@ class Texts:
         return text.text, text.values(step.values)
 
     def _of_shared(self, step: Step) -> tuple[str, Any]:
-        """Return the same for a statement for one use."""
+        """Return the text and values of a step with a single-use statement."""
         self._know_kind()
         key = _key(step.statement.element)
         if key is None:
@@ -98,7 +98,7 @@ class Texts:
         return text.text, text.values_of(key, step.values)
 
     def _know_kind(self) -> None:
-        # All of a kind write alike; of which one this is, is known when a connection was made, so not before.
+        # Drivers of a kind compile to the same text. The kind is only known after a connection has been made.
         self._kind = (type(self.dialect), self.dialect.paramstyle, self.dialect.server_version_info)
 
     def _compile(self, statement: Statement, key: Any = None) -> Text:
@@ -112,10 +112,10 @@ class Texts:
 
 
 def _key(element: Any) -> Any:
-    """Return what all statements have in common that differ in values alone; None if an element of it has no key."""
+    """Return the key that statements share if they differ only in values; None if a part of one has no key."""
     return element._generate_cache_key() if isinstance(element, HasCacheKey) else None
 
 
 def callers_texts(dialect: Dialect, driver: str) -> Texts:
-    """Return the texts for connections of one of `dialect.callers`."""
+    """Return the texts for connections of a driver in `dialect.callers`."""
     return Texts(dialect, make_url(f"{dialect.callers[driver].name}://").get_dialect()(), raw=True, lenient=True)

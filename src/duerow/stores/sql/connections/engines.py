@@ -1,4 +1,4 @@
-"""duerow's own engines: how it connects to each database when it is given only a URL."""
+"""duerow's own engines: how it connects to each database if it is only given a URL."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 RESTED: Final = 5.0
-"""Seconds without use after which a connection is tested before it is lent: the server may have closed it."""
+"""Idle seconds after which a connection is tested before it is lent: the server may have closed it."""
 
 Settings = Mapping[str, Any]
-"""The settings in a URL or a call that are for duerow rather than for the driver."""
+"""The settings in a URL or a call that are for duerow rather than the driver."""
 
 
 def any_url(url: URL) -> None:
@@ -28,7 +28,7 @@ def any_url(url: URL) -> None:
 
 
 def in_autocommit(url: URL) -> dict[str, Any]:
-    """Make each statement its own transaction, unless one is begun."""
+    """Make each statement its own transaction unless a transaction has been begun."""
     return {"isolation_level": "AUTOCOMMIT"}
 
 
@@ -42,12 +42,12 @@ class Drivers:
         extra: the extras that install the blocking and the async driver, as in `pip install 'duerow[extra]'`.
         prepare: prepares an engine's connections according to the settings; raises ConfigurationError if one is wrong.
         settings: the names of the settings that `prepare` accepts.
-        query: query parameters that are added to a URL unless it sets them itself.
-        needs: what must be installed in addition to the driver's module; empty: nothing.
+        query: query parameters that are added to a URL unless it already has them.
+        needs: the software that must be installed in addition to the driver's module; empty: none.
         check: raises ConfigurationError for a URL that cannot be used.
         require: raises SchemaOutdated if the database does not exist yet and connecting would create an empty one.
         arguments: returns further arguments for creating the engine.
-        rests: whether a server may close connections that are not in use.
+        rests: whether a server may close idle connections.
     """
 
     blocking: str
@@ -82,7 +82,7 @@ def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:
 
 
 def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngine:
-    """Return an async engine for a URL; raise the same errors as `own_engine`."""
+    """Return an async engine for a URL; raises the same errors as `own_engine`."""
     from sqlalchemy.ext.asyncio import create_async_engine  # the blocking API does not need it, and it imports the ORM
 
     parsed, settings = _parsed(url, options, driving)
@@ -90,7 +90,7 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
         engine = create_async_engine(
             _driven(parsed, driving.awaited, driving),
             poolclass=AsyncAdaptedQueuePool,
-            pool_reset_on_return=None,  # the borrower has ended its transaction; a rollback would cost a round trip
+            pool_reset_on_return=None,  # the transaction has already ended; a rollback would cost a round trip
             **_arguments(parsed, driving),
         )
     except ImportError as error:
@@ -107,7 +107,7 @@ def _driven(url: URL, driver: str, driving: Drivers) -> URL:
 
 
 def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[str, Any]]:
-    """Return the URL for the driver, and the settings for duerow, from the URL and the options."""
+    """Return the driver's URL and duerow's settings, taken from the URL and the options."""
     try:
         parsed = make_url(url)
         family = parsed.get_backend_name()
@@ -145,11 +145,11 @@ def _prepared(engine: Engine, settings: Settings, driving: Drivers) -> Engine:
 
 
 def _try_out_rested(engine: Engine) -> None:
-    """Test a connection that has not been used for a while before it is lent: the server may have closed it."""
+    """Test connections that have been idle for a while before they are lent: the server may have closed them."""
 
     @event.listens_for(engine, "checkin")
     def note(_: Any, record: Any) -> None:
-        # A connection that was kept at hand has been unused for longer than it has been in the pool.
+        # A connection that was kept at hand has been idle for longer than it has been in the pool.
         record.info["at_rest_since"] = record.info.pop("used", None) or time.monotonic()
 
     @event.listens_for(engine, "checkout")

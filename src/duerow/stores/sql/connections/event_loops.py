@@ -16,7 +16,7 @@ class EngineOfLoop:
     The first loop that asks gets the engine itself, and every other loop a copy with its own pool.
 
     Args:
-        engine: duerow's own, or the user's.
+        engine: duerow's own engine, or the user's.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -36,7 +36,7 @@ class EngineOfLoop:
         return self._twins[loop]
 
     def forget(self, own: bool) -> list[Pool]:
-        """Replace all pools by empty ones, and return the old ones, unclosed; the engine's own pool only if `own`."""
+        """Replace all pools with empty ones, and return the old ones unclosed; the engine's own pool only if `own`."""
         engines = [each.sync_engine for each in self._twins.values()]
         if own:
             engines.append(self._engine.sync_engine)
@@ -46,7 +46,7 @@ class EngineOfLoop:
         return pools
 
     async def close(self, own: bool) -> None:
-        """Close the idle connections of the running loop; those of the engine itself only if it is `own`."""
+        """Close the idle connections of the running loop; those of the engine itself only if `own`."""
         engine = self.here()
         if own or engine is not self._engine:
             await engine.dispose()

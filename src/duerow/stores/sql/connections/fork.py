@@ -1,12 +1,12 @@
-"""Forks: what happens before and after one, so that handles work in both processes.
+"""Forks: preparing for them and cleaning up after them, so that handles work in both processes.
 
 SQLite keeps one record of a file's locks per process. A child inherits this record but not the locks: if a connection
 to the file stays open across the fork, the child believes that it holds its parent's locks, and the parent may delete
-the write-ahead log together with everything that the child has written. And whatever another thread does in SQLite at
-that moment stays half done in the child. So the forking thread closes the gate, waits until no thread is inside SQLite,
-and closes idle connections; if a file is still open after that, the child may not use it.
+the write-ahead log together with everything that the child has written. In addition, any operation of another thread
+in SQLite at that moment stays half done in the child. Therefore the forking thread closes the gate, waits until no
+thread is inside SQLite, and closes idle connections. If a file is still open after that, the child may not use it.
 
-Connections to servers have no such record: the child only leaves the inherited ones alone.
+Connections to servers have no such problem: the child just does not use the ones it inherited.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from duerow.stores.sql.connections.handler_transactions import INSIDE
 _LOG: Final = logging.getLogger("duerow")
 
 PATIENCE: Final = 5.0
-"""Seconds for which a fork waits for calls that run in other threads."""
+"""How many seconds a fork waits for calls that run in other threads."""
 
 _SOON: Final = 0.001
-"""Seconds between two checks whether the fork, or the calls that it waits for, are over."""
+"""Seconds between checks whether a fork, or the calls that it waits for, have finished."""
 
 _abandoned: list[Any] = []
 """Objects of the parent process, referenced so that the child does not close them."""
@@ -42,29 +42,29 @@ class Forkable(Protocol):
     """An object that has connections."""
 
     def before_fork(self) -> None:
-        """Close idle connections that may not be open across a fork; nobody is inside the gate."""
+        """Close idle connections that must not stay open across a fork; no thread is inside the gate."""
 
     def after_fork(self) -> None:
-        """In the child: start again, without the parent's connections."""
+        """In the child: start over without the parent's connections."""
 
 
 class Gate:
-    """A gate that threads and tasks pass before they call SQLite; closed while the process forks."""
+    """A gate that threads and tasks enter before they call SQLite; closed while the process forks."""
 
     def __init__(self) -> None:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """In a child: nobody is inside."""
+        """In a child: start with no thread inside."""
         self._inside: list[int] = []  # the threads; appending and removing need no lock
         self._turn = threading.RLock()  # held while a process forks
         self._forking = 0
         self._forks: int | None = None
 
     def enter(self) -> int:
-        """Go in, after any fork in progress; return the argument for `leave`.
+        """Enter, after waiting for any fork in progress; return the argument for `leave`.
 
-        A thread first registers and then checks the gate; a fork does it the other way round.
+        A thread first registers and then checks the gate; a fork first closes the gate and then checks for threads.
         """
         me = threading.get_ident()
         self._inside.append(me)
@@ -77,7 +77,7 @@ class Gate:
 
     async def aenter(self) -> int:
         """Like `enter`, awaited."""
-        while (me := self.enter_now()) is None:  # noqa: ASYNC110 - forks are rare, and know nothing of loops
+        while (me := self.enter_now()) is None:  # noqa: ASYNC110 - forks are rare, and cannot notify event loops
             await asyncio.sleep(_SOON)
         return me
 
@@ -91,19 +91,19 @@ class Gate:
         return me
 
     def leave(self, who: int) -> None:
-        """Go out again."""
+        """Leave the gate."""
         try:
             self._inside.remove(who)
-        except ValueError:  # in a child, what its parent had begun
+        except ValueError:  # in a child, for a call that its parent had begun
             return
 
     def _may_pass(self, me: int) -> bool:
-        # A fork waits for a handler's transaction, so that must not wait for the fork. Nor must the fork for itself.
+        # A fork waits for handlers' transactions, so they must not wait for it. Nor must a fork wait for itself.
         return INSIDE.get() is not None or self._forks == me
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Be inside for a block."""
+        """Stay inside for a block."""
         me = self.enter()
         try:
             yield
@@ -120,9 +120,9 @@ class Gate:
             self.leave(me)
 
     def close(self) -> bool:
-        """Let nobody in until `open`; return whether everybody has left.
+        """Keep threads out until `open`; return whether all threads have left.
 
-        Calls of the forking thread itself, or of tasks on its event loop, cannot end in the meantime.
+        Calls by the forking thread itself, or by tasks on its event loop, cannot finish in the meantime.
         """
         me = threading.get_ident()
         self._turn.acquire()
@@ -149,7 +149,7 @@ _inherited: set[tuple[int, int]] = set()
 
 
 def prepare_for_forks(forkable: Forkable) -> None:
-    """Call these methods around each fork, as long as the object lives."""
+    """Call the object's methods before and after each fork, as long as the object exists."""
     key = id(forkable)
     _known[key] = weakref.ref(forkable, lambda _: _known.pop(key, None))
 
@@ -160,16 +160,16 @@ def abandon(inherited: Any) -> None:
 
 
 def check_not_inherited(database: str | None) -> None:
-    """Raise ConfigurationError if an SQLite file cannot be used in this process, since it was open at the fork.
+    """Raise ConfigurationError if this process cannot use an SQLite file because it was open during the fork.
 
-    Closing it here would not help: SQLite's record of its locks may remain.
+    Closing the file here would not help: SQLite's record of its locks may remain.
     """
     if not _inherited or database is None:
         return
     path = unquote(database.removeprefix("file:").partition("?")[0]) if database.startswith("file:") else database
     try:
         file = _identity(os.stat(path))
-    except OSError:  # there is none yet
+    except OSError:  # the file does not exist yet
         return
     if file in _inherited:
         raise ConfigurationError(
@@ -184,7 +184,7 @@ def _before() -> None:
         for forkable in _all_known():
             try:
                 forkable.before_fork()
-            except Exception:  # the fork cannot be stopped; the child will find the file open, and say so
+            except Exception:  # the fork cannot be stopped; the child will find the file open and raise an error
                 _LOG.exception("a connection could not be closed before the process forks")
 
 
@@ -205,7 +205,7 @@ def _note_open_files() -> None:
     for descriptor in descriptors:
         try:
             status = os.fstat(descriptor)
-        except OSError:  # the one that listed them
+        except OSError:  # the descriptor that listed them
             continue
         if stat.S_ISREG(status.st_mode):
             _inherited.add(_identity(status))
@@ -215,5 +215,5 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-if hasattr(os, "register_at_fork"):  # elsewhere nothing forks
+if hasattr(os, "register_at_fork"):  # other platforms have no fork
     os.register_at_fork(before=_before, after_in_parent=GATE.open, after_in_child=_in_child)

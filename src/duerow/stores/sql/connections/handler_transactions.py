@@ -1,4 +1,4 @@
-"""Transactions in which a handler writes and which its worker ends, on an SQLAlchemy connection."""
+"""Transactions on an SQLAlchemy connection in which a handler writes, and which its worker ends."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ INSIDE: Final[ContextVar[object]] = ContextVar("duerow_transaction", default=Non
 def begin_postgresql(connection: Any) -> str:
     """Return the BEGIN for a PostgreSQL connection in autocommit mode.
 
-    duerow's own sessions are READ COMMITTED by default. Behind a pooler, which keeps no session state, each transaction
-    says so itself.
+    duerow's own sessions are READ COMMITTED by default. Behind a pooler, which keeps no session state, each BEGIN sets
+    the level.
     """
     kept = getattr(connection, "prepare_threshold", None) is not None
     return "BEGIN" if kept else "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
 def waits_for_itself() -> ConfigurationError:
-    """Return the error for a write that would wait until the transaction of its own handler has ended."""
+    """Return the error for a write that would wait for the transaction of its own handler to end."""
     return ConfigurationError(
         "this handler's transaction locks the SQLite file until it ends, so a write outside it would wait forever; "
         "write in it: within=connection"
@@ -37,7 +37,7 @@ def waits_for_itself() -> ConfigurationError:
 
 
 def engine_for_handlers(engine: Engine) -> Engine:
-    """Return a copy of the engine, with the same pool, that records commits: asking each connection is slow."""
+    """Return a copy of the engine, with the same pool, that records commits: querying each connection is slow."""
     twin = engine.execution_options()
     event.listen(twin, "commit", _note_commit)
     return twin
@@ -53,13 +53,13 @@ class HandlersTransaction:
     """A transaction on a connection that was just opened; the same for both faces.
 
     Args:
-        connection: a connection of `engine_for_handlers`, on which nothing has been done yet.
-        context: whose database it is.
+        connection: an unused connection of `engine_for_handlers`.
+        context: the context of the store.
         own: whether the engine is duerow's own.
 
     Attributes:
-        committed: whether its handler committed it.
-        ended: whether it has ended in any way.
+        committed: whether the handler committed the transaction.
+        ended: whether the transaction has ended in any way.
     """
 
     def __init__(self, connection: Connection, context: Context, own: bool) -> None:
@@ -70,7 +70,7 @@ class HandlersTransaction:
         self.committed = self.ended = False
 
     def begin(self) -> None:
-        """Begin, as the only writer if the database has one, and leave a mark that ends with the transaction."""
+        """Begin, as the only writer if the database allows just one, and set a mark that ends with the transaction."""
         connection = self.connection
         try:
             if not self.dialect.writes_alone and _commits_alone(connection):
@@ -85,7 +85,7 @@ class HandlersTransaction:
             raise (explained(self.dialect, error) or error) from error
 
     def _hold_all(self) -> None:
-        """Where one transaction writes at a time, be that one: what begins by reading may not be let in later."""
+        """Become the writer if the database allows only one: after a read, the lock might no longer be granted."""
         connection = self.connection
         if self._hold is None:
             return
@@ -127,7 +127,7 @@ class HandlersTransaction:
     def _undo(self, broken: bool) -> None:
         self.ended = True
         _OPEN.pop(self.connection, None)
-        with suppress(Exception):  # it broke: the server rolls back, and the connection is thrown away
+        with suppress(Exception):  # the connection is broken: the server rolls back, and the connection is discarded
             if not broken:
                 self.connection.rollback()
                 self._close()
@@ -145,9 +145,9 @@ class HandlersTransaction:
 
 
 def _commits_alone(connection: Connection) -> bool:
-    """Return whether the engine's connections commit each statement by themselves."""
+    """Return whether the engine's connections are in autocommit mode."""
     driver: Any = connection.connection.dbapi_connection
-    if hasattr(driver, "get_autocommit"):  # some drivers say so by a method
+    if hasattr(driver, "get_autocommit"):  # some drivers have a method for this
         return bool(driver.get_autocommit())
     return getattr(driver, "autocommit", False) is True
 

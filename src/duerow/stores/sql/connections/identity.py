@@ -2,7 +2,7 @@
 
 A caller's transaction is joined only if its statements write to the queue's own tables. Names and addresses do not
 prove that: a socket and a host name may lead to the same server, and databases on two servers may have the same name.
-So each connection is asked once, and its answer is compared with that of one of the queue's own connections.
+So each connection is queried once, and the result is compared with that of one of the queue's own connections.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from duerow.stores.sql.statements import Step
 
 
 class Identities:
-    """What is known of the queue's database, and of callers' connections.
+    """The known identities of the queue's database and of callers' connections.
 
     Args:
         context: the context with the tables.
@@ -35,7 +35,7 @@ class Identities:
         self._same: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def is_ours(self, pool: object) -> bool:
-        """Return whether connections of this pool are those that the queue uses itself."""
+        """Return whether this pool contains the connections that the queue itself uses."""
         return pool is self._engine.pool
 
     def is_known(self, connection: Any, info: MutableMapping[Any, Any] | None) -> bool:
@@ -43,18 +43,18 @@ class Identities:
 
         Args:
             connection: the connection.
-            info: SQLAlchemy's `info` of the connection; None if it is not one of SQLAlchemy's.
+            info: the `info` of an SQLAlchemy connection; None for any other connection.
         """
         if info is not None:
             return self._mark in info
         try:
             return connection in self._same
-        except TypeError:  # sqlite3's cannot be held weakly; it asks nobody else, so to ask it again costs little
+        except TypeError:  # sqlite3's connections allow no weak references; querying them again is cheap
             return False
 
     def note(self, connection: Any, info: MutableMapping[Any, Any] | None) -> None:
         """Record that a connection writes to the queue's tables."""
-        if self._ours is None:  # there are no tables that it could write to
+        if self._ours is None:  # the queue has no tables to write to yet
             return
         if info is not None:
             info[self._mark] = True
@@ -65,14 +65,14 @@ class Identities:
             return
 
     def ask(self) -> Plan[tuple[Hashable, ...]]:
-        """Ask a connection where it writes; return the possible answers, none if it does not see the tables."""
+        """Query where a connection writes; return the possible identities, or none if it does not see the tables."""
         context = self._context
         found: tuple[Hashable, ...] = context.dialect.identified(
             (yield Step(context.statements.queues.whereabouts, {}))
         )
         if len(found) == 1:
             return found
-        # A name that the first one has not leads to one of the others. Held first: a read would fix what is seen.
+        # A table that is not in the first database is in another. Lock first: a read would fix the snapshot.
         if found and context.hold is not None:
             yield context.hold
         has_first = context.statements.queues.in_first is not None and (
@@ -81,18 +81,18 @@ class Identities:
         return found[:1] if has_first else found[1:]
 
     def look(self) -> Plan[None]:
-        """Ask one of the queue's own connections; again after a difference, in case the server was replaced."""
+        """Query one of the queue's own connections; repeated after a mismatch, in case the server was replaced."""
         self._ours = next(iter((yield from self.ask())), None)
         self._is_asked = True
 
     def agree(self, theirs: tuple[Any, ...]) -> bool:
-        """Return whether a connection with this answer writes to the queue's tables.
+        """Return whether a connection with these identities writes to the queue's tables.
 
-        If nobody sees the tables, nothing can be written elsewhere: the statement fails for that reason.
+        If neither connection sees the tables, nothing can be written elsewhere: the statement fails because of that.
         """
         if self._ours is None:
             return self._is_asked and not theirs
-        told: list[Any] = [one[1:] for one in theirs]  # behind the name, which may be one of several
+        told: list[Any] = [one[1:] for one in theirs]  # without the name, because a database may have several
         return self._ours[1:] in told and (bool(self._ours[1:]) or "cache=shared" in str(self._engine.url))
 
     def another(self, theirs: tuple[Any, ...]) -> ConfigurationError:
@@ -106,7 +106,7 @@ class Identities:
 
 
 def _shown(identity: Any) -> str:
-    """Return an identity for people: it begins with a name."""
+    """Return an identity in readable form: it starts with a name."""
     if identity is None:
         return "a database without such a table"
     name, *others = identity

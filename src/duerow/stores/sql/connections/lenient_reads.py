@@ -1,7 +1,7 @@
-"""Reads of values that drivers refuse: text that is not UTF-8, and times beyond Python's years.
+"""Reads of values that drivers reject: text that is not UTF-8, and times outside Python's range of years.
 
-A driver raises at such a value, and returns none of the rows. The drivers' own conversions are the fastest, so they are
-used until one raises.
+A driver raises an error for such a value, and returns none of the rows. The drivers' own conversions are the fastest,
+so they are used until one raises.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from duerow.store import Garbled
 
 
 def is_garbled(error: BaseException) -> bool:
-    """Return whether sqlite3 could not decode what is stored as text, an error for which SQLite has no code."""
+    """Return whether sqlite3 could not decode stored text, an error for which SQLite has no code."""
     return isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
 
 
 def garbled() -> Conflict:
-    """Return the error that makes a statement run again, with lenient reads."""
+    """Return the error that makes a statement run again with lenient reads."""
     return Conflict("SQLite holds text that is not UTF-8; it is read again leniently")
 
 
 def told_text(stored: bytes) -> str:
-    """Return text from SQLite; if it is not UTF-8, marked as such, with the invalid bytes shown."""
+    """Return text from SQLite; if it is not UTF-8, it is marked as such, and the invalid bytes are shown."""
     try:
         return stored.decode()
     except UnicodeDecodeError:
@@ -39,7 +39,7 @@ def told_text(stored: bytes) -> str:
 
 @contextmanager
 def read_by(raw: Any, reads: Callable[[bytes], str]) -> Iterator[None]:
-    """Read SQLite's text with this function, whatever the caller's connection uses."""
+    """Read SQLite's text with this function instead of the text factory of the caller's connection."""
     if not isinstance(raw, sqlite3.Connection) or raw.text_factory is reads:
         yield
         return
@@ -53,8 +53,8 @@ def read_by(raw: Any, reads: Callable[[bytes], str]) -> Iterator[None]:
 def read_again(cursor: Any, error: BaseException) -> list[Any]:
     """Return the rows after psycopg failed to read one of them; raise any other error again.
 
-    The statement is not repeated, since it may have written. Infinite times, and those beyond Python's years, are read
-    as FIRST or LAST.
+    The statement is not repeated, because it may have written. Infinite times and times outside Python's range of years
+    are read as FIRST or LAST.
     """
     result = getattr(cursor, "pgresult", None)
     if result is None or type(error).__name__ != "DataError" or getattr(error, "sqlstate", "") is not None:

@@ -16,17 +16,17 @@ from duerow.stores.silent_listener import AsyncSilentListener
 from duerow.stores.sql.connections.fork import GATE, check_not_inherited, prepare_for_forks
 
 LOOK: Final = 0.008
-"""Seconds between two looks at SQLite's data version, which cost a few microseconds each."""
+"""Seconds between checks of SQLite's data version, which take a few microseconds each."""
 
 
 class NotifyListener:
-    """Waits for PostgreSQL's NOTIFY on a connection of its own.
+    """Waits for PostgreSQL's NOTIFY on its own connection.
 
     Args:
-        connection: psycopg's; put into autocommit mode, since a LISTEN that is not committed hears nothing. Closed with
-            the listener.
+        connection: a psycopg connection; put into autocommit mode, because an uncommitted LISTEN receives nothing, and
+            closed with the listener.
         channel: the channel of this installation.
-        queues: the queues to hear of.
+        queues: the queues to listen for.
     """
 
     def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class NotifyListener:
         self._woken, self._wake = os.pipe()
         self._selector = selectors.DefaultSelector()
         try:
-            connection.rollback()  # what the engine's owner may do to each new connection
+            connection.rollback()  # the engine's owner may run statements on each new connection
             connection.autocommit = True
             connection.execute(f'LISTEN "{channel}"')
             self._selector.register(connection.fileno(), selectors.EVENT_READ)
@@ -44,7 +44,7 @@ class NotifyListener:
             raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
 
     def wait(self, timeout: float) -> bool:
-        """Wait; see Listener.wait. Raises StoreUnavailable when the connection has broken."""
+        """Wait; see Listener.wait. Raises StoreUnavailable if the connection is broken."""
         deadline = time.monotonic() + timeout
         while (left := deadline - time.monotonic()) > 0:
             for key, _ in self._selector.select(left):
@@ -82,8 +82,8 @@ class DataVersionListener:
     """Polls SQLite's data version, which changes with every commit on another connection.
 
     Args:
-        connect: opens a connection of sqlite3, which is closed with the listener and before a fork. Called inside the
-            gate, as the listener is created.
+        connect: opens a sqlite3 connection, which is closed with the listener and before a fork. It is called inside
+            the gate, when the listener is created.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -107,7 +107,7 @@ class DataVersionListener:
         return False
 
     def _changed(self) -> bool:
-        """Return whether there may be something new; a new connection counts from another number."""
+        """Return whether there may be changes; a new connection starts from a different version number."""
         if self._connection is None:
             self._seen = None
             self._connection = self._connect()
@@ -124,7 +124,7 @@ class DataVersionListener:
             self.before_fork()
 
     def before_fork(self) -> None:
-        """See Forkable.before_fork: the next look opens another connection."""
+        """See Forkable.before_fork: the next check opens another connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -134,12 +134,12 @@ class DataVersionListener:
 
 
 class AsyncDataVersionListener(AsyncSilentListener):
-    """Like DataVersionListener, awaited; a look only reads shared memory, so the event loop does it itself.
+    """Like DataVersionListener, awaited; a check only reads shared memory, so it runs on the event loop itself.
 
     Args:
         path: the path of the file.
 
-    It is created inside the gate; its connection is closed before a fork.
+    The listener is created inside the gate; its connection is closed before a fork.
     """
 
     def __init__(self, path: str) -> None:
@@ -156,7 +156,7 @@ class AsyncDataVersionListener(AsyncSilentListener):
         while (left := deadline - time.monotonic()) > 0:
             if await super().wait(min(left, LOOK)):
                 return True
-            if (me := GATE.enter_now()) is None:  # the process forks in another thread
+            if (me := GATE.enter_now()) is None:  # another thread is forking the process
                 continue
             try:
                 if self._changed():
@@ -166,14 +166,14 @@ class AsyncDataVersionListener(AsyncSilentListener):
         return False
 
     def _changed(self) -> bool:
-        """Return whether there may be something new; a new connection counts from another number."""
+        """Return whether there may be changes; a new connection starts from a different version number."""
         if self._connection is None:
             self._seen = None
             check_not_inherited(self._path)
             self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             version = _data_version(self._connection)
-        except sqlite3.OperationalError:  # locked just now: something is being written
+        except sqlite3.OperationalError:  # the file is locked at the moment: something is being written
             version = -1
         seen, self._seen = self._seen, version
         return seen != version
@@ -184,7 +184,7 @@ class AsyncDataVersionListener(AsyncSilentListener):
             self.before_fork()
 
     def before_fork(self) -> None:
-        """See Forkable.before_fork: the next look opens another connection."""
+        """See Forkable.before_fork: the next check opens another connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -202,9 +202,9 @@ class AsyncNotifyListener(AsyncSilentListener):
     """Like NotifyListener, awaited: a task reads the notifications.
 
     Args:
-        connection: psycopg's async connection; as NotifyListener's.
+        connection: an async psycopg connection; treated like NotifyListener's.
         channel: the channel of this installation.
-        queues: the queues to hear of.
+        queues: the queues to listen for.
     """
 
     def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
@@ -232,7 +232,7 @@ class AsyncNotifyListener(AsyncSilentListener):
             self.wake()
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
-        """Wait; see Listener.wait. Raises StoreUnavailable when the connection has broken."""
+        """Wait; see Listener.wait. Raises StoreUnavailable if the connection is broken."""
         if self._reading is not None and self._reading.done():
             raise StoreUnavailable("the connection that listens for pushes broke") from self._reading.exception()
         return await super().wait(timeout)

@@ -1,4 +1,4 @@
-"""Who owns a connection, which matters to steps of several statements."""
+"""Who owns a connection, which matters for steps with several statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cursors of psycopg, for both faces."""
+"""psycopg cursors, for both faces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def takes_pipelines() -> bool:
 
 
 def has_pipelines(raw: Any) -> bool:
-    """Return whether a driver's connection is psycopg's, and can send several statements at once."""
+    """Return whether a driver's connection is a psycopg connection that can send several statements at once."""
     return hasattr(raw, "pipeline") and takes_pipelines()
 
 

@@ -1,1 +1,1 @@
-"""What differs between the SQL databases, one file each; nothing else asks the database."""
+"""The differences between the SQL databases: a folder for each family, and `base` for the common case."""

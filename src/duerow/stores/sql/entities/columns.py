@@ -1,4 +1,4 @@
-"""The columns of a queue state in the user's table: names, types, defaults and indexes."""
+"""The columns that store a queue state in the user's table: names, types, defaults and indexes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PARTS: Final = (
     "last_error",
     "finished_at",
 )
-"""The parts of a state, in the order of `QueueState`; each is a column with this name after the prefix."""
+"""The parts of a state, in the order of `QueueState`; each is stored in a column named prefix and part."""
 
 _PREFIX = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
@@ -62,10 +62,10 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_.:/-]")
 
 @cache
 def kept_in(name: str) -> SqlDialect:
-    """Return the dialect of a database, given SQLAlchemy's name for it.
+    """Return the dialect for a database, given SQLAlchemy's name for it.
 
     Raises:
-        ConfigurationError: no store for it is installed (NotSupported: it has no tables).
+        ConfigurationError: no store for it is installed (NotSupported if it has no tables).
     """
     dialect: SqlDialect | None = getattr(backend_named(name), "dialect", None)
     if dialect is None:
@@ -74,18 +74,18 @@ def kept_in(name: str) -> SqlDialect:
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime, stored as duerow stores time on each database: on SQLite as microseconds since 1970.
+    """An aware UTC datetime, stored in duerow's format for time on each database: on SQLite microseconds since 1970.
 
-    To print a statement, SQLAlchemy also asks with a dialect of no real database.
+    To print a statement, SQLAlchemy also calls this with a dialect that belongs to no real database.
     """
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    __module__ = "duerow.entity"  # what migrations that Alembic writes import it from
+    __module__ = "duerow.entity"  # the module from which Alembic's migrations import it
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """Return the type of the database."""
+        """Return the database's type."""
         return dialect.type_descriptor(
             kept_in(dialect.name).moment if has_backend(dialect.name) else self.impl_instance
         )
@@ -157,7 +157,7 @@ class StateTable:
 
     @property
     def queue(self) -> str:
-        """The name of the queue: table and state, with _ for characters that a name cannot have."""
+        """The name of the queue: table and state, with _ for characters that are not allowed in names."""
         return _UNFIT.sub("_", f"{self.name}.{self.prefix}")[:100]
 
     def column(self, part: str) -> str:
@@ -166,7 +166,7 @@ class StateTable:
 
 
 def check_prefix(prefix: object) -> str:
-    """Return the prefix if it is valid for columns; otherwise raise ConfigurationError."""
+    """Return the prefix if it is valid for column names; otherwise raise ConfigurationError."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
         raise ConfigurationError(
             f"a queue state cannot be called {shown(prefix)}: its columns begin with this name, so use 1 to 40 "
@@ -211,13 +211,13 @@ def index_name(table: str, prefix: str, kind: str) -> str:
 
 
 def _only(which: ColumnElement[bool]) -> dict[str, Any]:
-    """Return options of an index that is of some rows only, on the databases that can have such."""
+    """Return the options for a partial index, on the databases that support it."""
     return dict.fromkeys(_of_some(), which)
 
 
 @cache
 def _of_some() -> tuple[str, ...]:
-    """Return the options that tell SQLAlchemy's dialects of which rows an index is, of those that can have such."""
+    """Return the names of the options for the condition of a partial index, for the dialects that support it."""
     found = []
     for name in sorted(schemes().intersection(dialects.__all__)):
         known = dialects.registry.load(name).construct_arguments or ()
@@ -229,8 +229,8 @@ def _of_some() -> tuple[str, ...]:
 def add_indexes(table: Table, prefix: str) -> list[Index]:
     """Add the missing indexes of a state to a table with its columns; return them.
 
-    One is for claims, without the finished rows; the other is for dead rows. On MariaDB, where an index has all rows,
-    both keep the finished ones apart.
+    One is for claims and excludes finished rows; the other is for dead rows. On MariaDB, where indexes contain all
+    rows, both keep finished rows separate.
     """
     due, status, ids = table.c[f"{prefix}_due_at"], table.c[f"{prefix}_status"], list(table.primary_key.columns)
     parts: dict[str, tuple[list[Any], ColumnElement[bool]]] = {
@@ -246,9 +246,9 @@ def add_indexes(table: Table, prefix: str) -> list[Index]:
 
 
 def missing(connection: Connection, state: StateTable) -> list[str]:
-    """Return the names of missing columns and indexes of a state; the table's name if the table is missing.
+    """Return the names of a state's missing columns and indexes, or the table's name if the table is missing.
 
-    An invalid index, such as an interrupted CREATE INDEX CONCURRENTLY leaves, counts as missing.
+    An invalid index, such as an interrupted CREATE INDEX CONCURRENTLY leaves behind, counts as missing.
     """
     inspector = inspect(connection)
     if not inspector.has_table(state.name, schema=state.schema):

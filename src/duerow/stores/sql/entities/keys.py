@@ -1,4 +1,4 @@
-"""The primary key of a user's table, of any type and number of columns: the `id` of its messages."""
+"""The primary key of a user's table, with any type and number of columns: the `id` of its messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duerow.errors import ConfigurationError, InvalidMessage, shown
 from duerow.stores.sql.dialects.base import KEYS
 
 Way = Callable[[Any], Any] | None
-"""Converts a value; None: it stays as it is."""
+"""Converts a value; None: the value is unchanged."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Key:
 
     @property
     def is_integer(self) -> bool:
-        """Whether its values are plain integers, which need no conversion."""
+        """Whether the column's values are plain integers, which need no conversion."""
         return not isinstance(self.kind, TypeDecorator) and self.kind.python_type is int
 
     def is_of(self, kinds: tuple[type, ...]) -> bool:
-        """Return whether its values have one of these Python types, or a type of the user's converts them to one."""
+        """Return whether its values have one of these Python types, or are converted to one by the user's own type."""
         kind = self.kind
         while isinstance(kind, TypeDecorator):
             kind = kind.impl_instance
@@ -47,17 +47,17 @@ class Key:
         return issubclass(python, kinds) and python is not bool
 
     def takes(self, value: object) -> bool:
-        """Return whether it can hold a value; a type of the user's own takes all but None and tuples."""
+        """Return whether the column can hold a value; a user's own type accepts anything but None and tuples."""
         if isinstance(self.kind, TypeDecorator):
             return value is not None and not isinstance(value, tuple)
         return isinstance(value, self.kind.python_type) and not isinstance(value, bool)
 
 
 def keys_of(what: str, columns: Iterable[Column[Any]]) -> tuple[Key, ...]:
-    """Return the columns of a primary key; `what` names its owner in errors.
+    """Return the columns of a primary key; `what` names the key's owner in errors.
 
     Raises:
-        ConfigurationError: the type of one has no order, or is not supported by every driver.
+        ConfigurationError: a column's type has no order, or is not supported by every driver.
     """
     keys = tuple(Key(column.name, column.type) for column in columns)
     for key in keys:
@@ -72,16 +72,16 @@ def keys_of(what: str, columns: Iterable[Column[Any]]) -> tuple[Key, ...]:
 class Identity:
     """Writes and reads primary keys on one database.
 
-    The id is the value of a single column, or a tuple for several columns. In statements a single column is `id`,
-    several are `id_1`, `id_2` and so on, so that none of them is mistaken for the whole.
+    The id is the value of a single column, or a tuple for several columns. In statements, a single column is called
+    `id`; several are called `id_1`, `id_2` and so on, so that none is mistaken for the whole id.
 
     Args:
         keys: the columns.
-        dialect: SQLAlchemy's dialect of the driver.
+        dialect: the driver's SQLAlchemy dialect.
 
     Attributes:
         names: the names of the columns in statements.
-        is_plain: whether an id is one integer, like that of a message.
+        is_plain: whether an id is one integer, like a message's id.
     """
 
     def __init__(self, keys: Sequence[Key], dialect: Dialect) -> None:
@@ -92,7 +92,7 @@ class Identity:
 
     @cached_property
     def _kinds(self) -> list[TypeEngine[Any]]:
-        """The types on this database; asked once there is a connection, since before it SQLAlchemy knows no MariaDB."""
+        """The types on this database; only read once connected, because SQLAlchemy cannot recognize MariaDB before."""
         return [key.kind.dialect_impl(self._dialect) for key in self.keys]
 
     @cached_property
@@ -105,13 +105,13 @@ class Identity:
 
     @property
     def kinds(self) -> dict[str, TypeEngine[Any]]:
-        """The types of the columns by their names in statements."""
+        """The columns' types, by their names in statements."""
         if self.is_plain:
             return {"id": BigInteger()}
         return dict(zip(self.names, (key.kind for key in self.keys), strict=True))
 
     def written(self, values: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
-        """Return the columns of bound rows, with those of the key in place of `id`."""
+        """Return the columns of bound rows, with the key's columns in place of `id`."""
         if self.is_plain or "id" not in values:
             return values
         ids = values["id"]
@@ -120,7 +120,7 @@ class Identity:
         return {**dict(zip(self.names, columns, strict=True)), **{k: v for k, v in values.items() if k != "id"}}
 
     def read(self, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-        """Return rows that begin with the columns of the key as rows that begin with the id."""
+        """Convert rows that start with the key's columns to rows that start with the id."""
         if self.is_plain:
             return rows
         number = len(self.keys)
@@ -132,7 +132,7 @@ class Identity:
 
 
 def _written_as_text(way: Way) -> Way:
-    """Have UUIDs told as text, which every driver takes, also one that nobody has told of UUIDs."""
+    """Return a conversion that also turns UUIDs into text, which works with drivers that do not support UUIDs."""
 
     def write(value: Any) -> Any:
         told = value if way is None else way(value)
@@ -142,10 +142,10 @@ def _written_as_text(way: Way) -> Way:
 
 
 def parts_of(keys: Sequence[Key], id: Any) -> tuple[Any, ...]:
-    """Return the values of an id, one for each column.
+    """Return the values of an id, one per column.
 
     Raises:
-        InvalidMessage: it is not an id of this key.
+        InvalidMessage: this is not an id for this key.
     """
     if len(keys) == 1:
         wrong = not keys[0].takes(id)

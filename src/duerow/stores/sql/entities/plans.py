@@ -1,4 +1,4 @@
-"""The plans for rows of a user's table that have a queue state in some of their columns."""
+"""The plans for rows of a user's table, some of whose columns store a queue state."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def _check_keys(dialect: Dialect, state: StateTable) -> None:
 
 
 class EntityContext(Context):
-    """What the plans over the rows of one state share.
+    """The context that the plans for the rows of one state share.
 
     Args:
-        dialect: which database.
+        dialect: the database.
         identity: writes and reads the primary keys of the rows.
         state: where the state is stored.
-        deletes: whether a row that is done is deleted.
+        deletes: whether rows are deleted when they are done.
         clock: a clock to use instead of the database's.
     """
 
@@ -88,18 +88,18 @@ class EntityContext(Context):
             return tables, EntityStatements(EntityStatementContext(tables, dialect, timed), deletes)
 
         super().__init__(dialect, install, clock)
-        # A handler has a session that does not end its transaction: to mark it would take two more round trips a row.
+        # A handler's session cannot end the transaction, and a mark would take two more round trips per row.
         self.marks_transactions = dialect.writes_alone
 
     def columns(
         self, statement: OverRows, values: Mapping[str, Sequence[Any]], more: Mapping[str, Any] | None = None
     ) -> Step:
-        """Return a step over rows, of which the ids are written as the columns of the primary key."""
+        """Return a step over rows, whose ids are written as the columns of the primary key."""
         return super().columns(statement, self.identity.written(values), more)
 
 
 class EntityPriorities(PriorityPlans):
-    """Rows have no priorities: all are in one line, which nobody can pause."""
+    """Rows have no priorities: all are in one line, which cannot be paused."""
 
     def look(self, queue: str) -> Plan[None]:
         """Do nothing."""
@@ -115,7 +115,7 @@ class EntityMessages:
         self.context = context
         history, promote, priorities = HistoryPlans(context), PromotePlans(context), EntityPriorities(context)
         push = PushPlans(context, history, promote)
-        # A duplicate key is one of the user's own.
+        # A duplicate key can only come from the user's own constraints.
         savepoints = SavepointPlans(context, promote, races_for_keys=False)
         claims = ClaimPlans(context, priorities, savepoints, history, promote)
         self._settle = SettlePlans(context, push, JoinPlans(context, push), history, promote)
@@ -125,7 +125,7 @@ class EntityMessages:
     def push(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool = False, once: str | None = None
     ) -> NoReturn:
-        """Raise NotSupported: a row is scheduled by its columns."""
+        """Raise NotSupported: rows are scheduled by setting their columns."""
         raise NotSupported(
             f"{self._queue} is the queue state of a table: nothing can be pushed there; insert a row, or "
             "give one a due time"
@@ -139,7 +139,7 @@ class EntityMessages:
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> NoReturn:
-        """Raise NotSupported: a row stays in its table."""
+        """Raise NotSupported: rows stay in their table."""
         raise NotSupported(
             f"{self._queue} is the queue state of a table: its rows cannot be popped; reserve and commit them"
         )
@@ -156,12 +156,12 @@ class EntityMessages:
         kinds: Collection[str] | None = None,
         apart: bool = False,
     ) -> Plan[Reserved]:
-        """Lend due rows, which have no kinds; see MessageStore.reserve."""
+        """Reserve due rows, which have no kinds; see MessageStore.reserve."""
         reserve = self._reserve.reserve
         return self._by_key(reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart))
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
-        """End turns; those that would send a message elsewhere are refused. See MessageStore.settle."""
+        """End turns; refuse those that would send a message to another queue. See MessageStore.settle."""
         refused = [Refused(turn.receipt, error) for turn in turns if (error := self._cannot(turn)) is not None]
         if refused:
             named = {one.receipt for one in refused}
@@ -179,13 +179,13 @@ class EntityMessages:
         )
 
     def extend(self, receipts: Sequence[Receipt], lease: timedelta) -> Plan[dict[Receipt, datetime]]:
-        """Extend leases; those of locked rows stay valid, but are not extended."""
+        """Extend leases; leases of locked rows stay valid but are not extended."""
         ends = yield from self._by_key(self._settle.extend(receipts, lease))
         left = sorted({(one.id, one.token) for one in receipts if one not in ends})
         return ends | (yield from self._by_key(self._kept(left)))
 
     def _kept(self, receipts: Sequence[tuple[Any, int]]) -> Plan[dict[Receipt, datetime]]:
-        """Return when the leases end that still go on."""
+        """Return the end of each lease that is still valid."""
         ends: dict[Receipt, datetime] = {}
         for chunk in self.context.chunks(receipts):
             for id, token, until in (yield self.context.given(self.context.statements.settle.kept, RECEIPT, chunk)):
@@ -203,7 +203,7 @@ class EntityMessages:
         return sorted(found, key=attrgetter("id"))[: query.limit]
 
     def _by_key(self, plan: Plan[T]) -> Plan[T]:
-        """Return a plan all of whose answers begin with an id, as one that is answered with the columns of the key."""
+        """Adapt a plan that expects rows starting with an id to answers that start with the key's columns."""
         return plan if self.context.identity.is_plain else self._answered(plan)
 
     def _answered(self, plan: Plan[T]) -> Plan[T]:
@@ -226,7 +226,7 @@ class EntityMessages:
 
 
 class EntityOperations(MissingPart):
-    """Explain why a row is not running, the only part of `duerow.store.OperationStore` that rows have."""
+    """Explains why a row is not running, the only part of `duerow.store.OperationStore` that rows support."""
 
     def __init__(self, context: EntityContext, messages: EntityMessages) -> None:
         super().__init__("operations")
@@ -251,24 +251,24 @@ class EntitySchema(MissingPart):
         self._context = context
 
     def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
-        """Try nothing: the rights to the user's table are the user's business."""
+        """Try nothing: users manage the rights on their own tables."""
         return {}
 
     def check(self) -> Plan[None]:
-        """Check the server and the table; none of duerow's own tables is needed."""
+        """Check the server and the table; duerow's own tables are not needed."""
         return check_database(self._context, ours=False)
 
 
 class EntityStore(Store):
-    """The queue of one state, which hands out and settles the user's rows without tables of duerow's own.
+    """The queue of one state, which reserves and settles the user's rows without using duerow's own tables.
 
-    So it cannot record consumers, counts, schedules or settings, and cannot push.
+    Therefore it cannot record consumers, counts, schedules or settings, and cannot push.
 
     Args:
-        dialect: which database.
-        driver: SQLAlchemy's dialect of the user's engine.
+        dialect: the database.
+        driver: the SQLAlchemy dialect of the user's engine.
         state: where the state is stored.
-        deletes: whether a row that is done is deleted.
+        deletes: whether rows are deleted when they are done.
         clock: a clock to use instead of the database's.
     """
 
@@ -276,7 +276,7 @@ class EntityStore(Store):
         self, dialect: Dialect, driver: SqlDialect, state: StateTable, deletes: bool, clock: Clock | None
     ) -> None:
         _check_keys(dialect, state)
-        # PostgreSQL wakes those who were noted as sleeping; on SQLite whoever sleeps sees each change of the file.
+        # PostgreSQL only wakes consumers recorded as sleeping; SQLite's consumers notice each change of the file.
         wakes = dialect.writes_alone
         self.capabilities = replace(dialect.capabilities, wakes_consumers=wakes, parts=frozenset(), receives=False)
         self.context = context = EntityContext(dialect, Identity(state.keys, driver), state, deletes, clock)

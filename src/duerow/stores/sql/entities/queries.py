@@ -1,4 +1,4 @@
-"""Queries and changes of the rows of a queue state, as statements of SQLAlchemy's ORM."""
+"""Queries and changes of the rows of a queue state, as SQLAlchemy ORM statements."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Standing(msgspec.Struct, frozen=True):
     """The statistics of a state's queue.
 
     Attributes:
-        queue: its name.
-        ready: rows that are due, including those whose lease has ended.
+        queue: the queue's name.
+        ready: rows that are due, including those whose lease has expired.
         delayed: rows that are not due yet.
         leased: rows that a consumer holds, among the first `CAP` rows that are not due.
         dead: rows that failed for good.
-        oldest_due_at: the due time of the row that has been ready longest; None: none is ready.
-        next_due_at: when the next row becomes due; None: none will.
-        capped: the numbers whose count stopped early.
+        oldest_due_at: the due time of the row that has been ready longest; None if none is ready.
+        next_due_at: when the next row becomes due; None if none will.
+        capped: the names of the counts that stopped early.
     """
 
     queue: str
@@ -72,22 +72,22 @@ class Standing(msgspec.Struct, frozen=True):
     capped: frozenset[str] = frozenset()
 
     def shown(self, name: str) -> str:
-        """Return a number as text, with a + if its count stopped early."""
+        """Return a count as text, with a + if it stopped early."""
         return f"{getattr(self, name)}{'+' if name in self.capped else ''}"
 
 
 def id_of(entity: Any) -> Any:
-    """Return the `id` of a row's message: its primary key, a tuple if that has several columns."""
+    """Return the `id` of a row's message: its primary key, as a tuple if it has several columns."""
     parts = entity.__mapper__.primary_key_from_instance(entity)
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 class EntityQueries(Generic[E]):
-    """The statements of one state.
+    """The statements for one state.
 
     Args:
         mapper: the mapper of the model.
-        table: where the state is.
+        table: the table and columns that store the state.
         clock: a clock to use instead of the database's.
         dialect: the database.
     """
@@ -112,11 +112,11 @@ class EntityQueries(Generic[E]):
 
     @cached_property
     def one_locked(self) -> Select[Any]:
-        """Like `one`, but lock the row against writes; others may still reference it."""
+        """Like `one`, but lock the row against writes; foreign keys can still reference it."""
         return self._dialect.locked(self.one, self._rows)
 
     def of_id(self, id: Any) -> dict[str, Any]:
-        """Return the bound values of `one` for an id."""
+        """Return the bound values for `one`, given an id."""
         return {f"key_{place}": value for place, value in enumerate(parts_of(self._keys, id))}
 
     def by_ids(self, ids: Sequence[Any], dialect: str) -> Select[Any]:
@@ -136,7 +136,7 @@ class EntityQueries(Generic[E]):
         return self._ids[0].in_(ids)
 
     def in_line(self, found: Iterable[E], messages: Sequence[Message], key: str) -> dict[Any, E]:
-        """Return the rows of messages whose turns are still theirs, in the order of the messages, by id."""
+        """Return the rows of messages whose leases are still valid, by id, in the order of the messages."""
         by_id = {id_of(entity): entity for entity in found}
         ours = [message.id for message in messages if is_ours(by_id.get(message.id), key, message)]
         return {id: by_id[id] for id in ours}
@@ -175,7 +175,7 @@ class EntityQueries(Generic[E]):
         return select(some.c.value, func.count()).group_by(some.c.value)
 
     def standing(self, cap: int | None) -> Select[Any]:
-        """Count due, delayed, leased and dead rows, each by its index."""
+        """Count due, delayed, leased and dead rows, using an index for each."""
         due, limit = self._of["due_at"], None if cap is None else cap + 1
         ready = select(due.label("due")).where(due <= self._now).order_by(due).limit(limit).subquery("ready")
         lent = case((due == self._of["leased_until"], 1)).label("lent")
@@ -185,7 +185,7 @@ class EntityQueries(Generic[E]):
         def of(part: FromClause, number: Any) -> Any:
             return select(number).select_from(part).scalar_subquery()
 
-        lent_of_later = func.count(later.c.lent)  # a sum would be no integer on MariaDB
+        lent_of_later = func.count(later.c.lent)  # on MariaDB a sum would not be an integer
         return select(
             of(ready, func.count()),
             of(later, func.count() - lent_of_later),
@@ -196,7 +196,7 @@ class EntityQueries(Generic[E]):
         )
 
     def stands(self, row: Any, cap: int | None) -> Standing:
-        """Return the statistics from the answer to `standing`."""
+        """Return the statistics from the row that `standing` returned."""
         *numbers, oldest, following = row
         capped = frozenset(
             name for name, number in zip(NUMBERS, numbers, strict=True) if cap is not None and number > cap
@@ -216,11 +216,11 @@ class EntityQueries(Generic[E]):
     # Change.
 
     def rescheduled(self, due: Any, delay: timedelta | None) -> dict[str, Any]:
-        """Return the new values of rows that get another due time; None stops them.
+        """Return the new values of rows with a new due time; None stops them.
 
         Raises:
             ConfigurationError: not exactly one of due and delay was given.
-            InvalidMessage: it is out of range.
+            InvalidMessage: the due time or delay is out of range.
         """
         if (due is UNSET) == (delay is None):
             raise ConfigurationError("reschedule takes either due or delay; due=None stops a row")
@@ -232,15 +232,15 @@ class EntityQueries(Generic[E]):
         return {"due_at": literal(at, Moment()) if later is None else self._later(later), "status": alive}
 
     def requeued(self) -> dict[str, Any]:
-        """Return the new values of rows that are requeued."""
+        """Return the new values of requeued rows."""
         anew: dict[str, Any] = {"status": literal_column("'new'"), "attempts": literal_column("0")}
         return {"due_at": self._now, **anew, "last_attempt_at": null(), "last_error": null()}
 
     def meant(self, where: Sequence[Any], id: Any, stops: bool) -> tuple[ColumnElement[bool], ...]:
-        """Return the condition for rows that are not done: one by its id, or those that match conditions.
+        """Return the condition for rows that are not done: one row by its id, or the rows that match conditions.
 
         Raises:
-            ConfigurationError: both were given, or neither.
+            ConfigurationError: both or neither were given.
         """
         if (id is None) == (not where):
             raise ConfigurationError("give either id= or conditions on the columns of the rows")
@@ -250,7 +250,7 @@ class EntityQueries(Generic[E]):
         return (*which, self._of["status"].in_([literal_column(f"'{one}'") for one in statuses]))
 
     def numbers(self, meant: Sequence[Any]) -> Select[Any]:
-        """Count free and leased rows among the chosen ones, and return a holder."""
+        """Count free and leased rows among the chosen ones, and return one consumer that holds a lease."""
         free: ColumnElement[Any] = func.count(case((self._free, 1)))
         return select(free, func.count() - free, func.max(self._of["leased_by"])).select_from(self._model).where(*meant)
 
@@ -263,10 +263,10 @@ class EntityQueries(Generic[E]):
         return update(self._rows).where(*self._of_model(which)).values(after)
 
     def _of_model(self, which: Sequence[Any]) -> Sequence[Any]:
-        """Return conditions for the table that hold of rows of the model alone, and may speak of what it inherits."""
+        """Return conditions for the table that match only rows of the model, and may use columns that it inherits."""
         if not self._inherits:
             return which
-        # A table of its own, which DISTINCT makes it: not every database changes a table and reads it all the while.
+        # DISTINCT makes this a derived table: not every database can change a table while reading it in a subquery.
         found = select(*self._ids).select_from(self._model).where(*which).correlate(None).distinct().subquery("found")
         if len(self._ids) > 1 and not self._dialect.compares_rows:
             same = (column == its for column, its in zip(self._ids, found.c, strict=True))

@@ -40,7 +40,7 @@ def limited_reads(session: Session, limit: timedelta | None, connections: Any) -
     before, *_ = dialect.limited("", most)
     if before and getattr(
         connection.connection.dbapi_connection, "autocommit", False
-    ):  # what is said before a read holds for its transaction
+    ):  # statements before a read apply to its transaction
         session.rollback()
         connection = session.connection(execution_options={"isolation_level": "READ COMMITTED"})
 
@@ -60,7 +60,7 @@ def limited_reads(session: Session, limit: timedelta | None, connections: Any) -
 
 
 class _InItsThread:
-    """A connection of aiosqlite's, as one of sqlite3's is told how long a read may take."""
+    """Wraps an aiosqlite connection, so that a time limit is set on it as on a sqlite3 connection."""
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw

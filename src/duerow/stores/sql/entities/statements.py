@@ -1,4 +1,4 @@
-"""The same statements over the rows of a user's own table, which carry a queue state in some of their columns."""
+"""The same statements for the rows of a user's own table, some of whose columns store a queue state."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from duerow.stores.sql.tables import Tables
 
 
 class EntityTables(Tables):
-    """One table of the user's; the columns of a state are known by what they are, not by what they are called.
+    """One of the user's tables; statements refer to the columns of a state by their role, not by their actual name.
 
     Args:
-        dialect: its database.
-        state: where the state is.
-        identity: what its rows' primary keys are in statements.
+        dialect: the table's database.
+        state: the table and columns that store the state.
+        identity: writes and reads the primary keys of the rows.
     """
 
     def __init__(self, dialect: Dialect, state: StateTable, identity: Identity) -> None:
@@ -69,15 +69,15 @@ class EntityTables(Tables):
 
 
 class EntityStatementContext(StatementContext):
-    """What statements over the rows of one state share: rows have no queue, key, group, priority or payload.
+    """The context that statements for the rows of one state share: rows have no queue, key, group, priority or payload.
 
-    What is left is in one line, and a turn is its holder's as long as token and due time are those of its lease, so
-    that a plain UPDATE of the due time ends it.
+    All rows are in one line. A lease is valid as long as the row still has the token and the due time that the lease
+    wrote, so a plain UPDATE of the due time ends it.
 
     Args:
         tables: the table.
-        dialect: its database.
-        timed: whether each statement is given the time as the bound value `now`.
+        dialect: the table's database.
+        timed: whether each statement is passed the time as the bound value `now`.
     """
 
     key_share = True
@@ -87,7 +87,7 @@ class EntityStatementContext(StatementContext):
         super().__init__(tables, dialect, timed)
 
     def _describe(self) -> None:
-        """Fill in what the rows do not say."""
+        """Supply values for the columns that the rows do not have."""
         dialect, columns = self.dialect, self.message.c
         since = func.coalesce(columns.first_due_at, columns.due_at, columns.place_at, self.now, type_=dialect.moment)
         by_name: dict[str, Any] = {
@@ -121,25 +121,25 @@ class EntityStatementContext(StatementContext):
 
     @property
     def key(self) -> ColumnElement[Any]:
-        """Rows have no key but their own."""
+        """Null: rows have only their primary key."""
         return null()
 
     @property
     def group(self) -> ColumnElement[Any]:
-        """Rows are in no group."""
+        """Null: rows are not in groups."""
         return null()
 
     @property
     def left_line(self) -> dict[str, Any]:
-        """Rows wait behind no others."""
+        """The new values of a row that leaves the line; rows never wait behind others."""
         return {"due_at": null()}
 
     def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
-        """All columns of the primary key are those of the given row."""
+        """Return the condition that all columns of the primary key match the given row."""
         return tuple(self.message.c[name] == given.c[name] for name in self.identity.names)
 
     def is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
-        """A key of one column is looked up as that of messages, one of several as a row."""
+        """Look up a key with one column like the id of messages, and a key with several columns as a row value."""
         if len(self.ids) == 1:
             return (self.dialect.one_of(*self.ids, found),)
         return self.dialect.one_of_rows(self.ids, found)
@@ -147,7 +147,7 @@ class EntityStatementContext(StatementContext):
     def over(
         self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
     ) -> OverRows:
-        """Rows that are told by their ids are told by the columns of their primary keys."""
+        """Return statements over rows, with the columns of the primary key in place of the id."""
         if self.identity.is_plain or "id" not in names:
             return super().over(names, build, optional)
         others = [name for name in names if name != "id"]
@@ -156,22 +156,22 @@ class EntityStatementContext(StatementContext):
 
     @property
     def unsettled(self) -> ColumnElement[bool]:
-        """A row is due at the end of its lease: nobody ended that turn, nor gave the row another due time."""
+        """A row is due when its lease ends: the turn was not ended, and the row was not given another due time."""
         return self.message.c.due_at == self.message.c.leased_until
 
     @property
     def untouched(self) -> tuple[ColumnElement[bool], ...]:
-        """The due time is the one that the lease wrote."""
+        """Return the condition that the due time is still the one that the lease wrote."""
         return (self.dialect.same(self.message.c.due_at, self.message.c.leased_until),)
 
     @property
     def lent_status(self) -> ColumnElement[Any]:
-        """A row that was finished, and was given a due time by hand, is alive again."""
+        """A finished row that was manually given a due time is alive again."""
         status = self.message.c.status
         return case((status == const("dead"), const("error")), (status == const("done"), const("new")), else_=status)
 
     def finished(self, at: ColumnElement[Any]) -> dict[str, Any]:
-        """Note when it was."""
+        """Record when the row finished."""
         return {"finished_at": at}
 
     def due_rows(self, grouped: bool, from_floor: bool, rows: Any = None) -> list[ColumnElement[bool]]:
@@ -181,12 +181,12 @@ class EntityStatementContext(StatementContext):
         return [due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else [due]
 
     def held_by(self, given: FromClause) -> ColumnElement[bool]:
-        """Return that a row is the given one, and still its holder's."""
+        """Return the condition that a row is the given one, and that its lease is still valid."""
         return and_(*self.same_row(given), self.same_token(given), *self.untouched)
 
 
 class EntityReserve(ReserveStatements):
-    """Statements that hand out rows."""
+    """Statements that reserve rows."""
 
     context: EntityStatementContext
 
@@ -198,7 +198,7 @@ class EntityReserve(ReserveStatements):
 
     @cached_property
     def lend(self) -> OverRows:
-        """Lend rows that were picked, as `reserve` does."""
+        """Lease the rows that were picked, as `reserve` does."""
 
         def build(given: Any) -> Executable:
             answer = [*self.context.lent, const(0), null()]
@@ -208,7 +208,7 @@ class EntityReserve(ReserveStatements):
 
     @lru_cache(maxsize=1)  # noqa: B019 - lives as long as the store
     def next_due(self, kinds: int = 0) -> OverRows:
-        """Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no kinds."""
+        """Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no kinds."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -223,8 +223,8 @@ class EntitySettle(SettleStatements):
     """Statements that end or extend the leases of rows.
 
     Args:
-        context: what all statements share.
-        deletes: whether a row that is done is deleted.
+        context: the context that all statements share.
+        deletes: whether rows are deleted when they are done.
     """
 
     context: EntityStatementContext
@@ -244,17 +244,17 @@ class EntitySettle(SettleStatements):
                 return self.dialect.remove(
                     self.message, given, names, self.context.untouched, [*self.context.ids, columns.token]
                 )
-            done = {"status": const("done"), "due_at": null(), "last_error": null()}  # what went well shows no error
+            done = {"status": const("done"), "due_at": null(), "last_error": null()}  # successful rows show no error
             return self._turn(given, **done, **self.context.finished(self.now))
 
         return self.over(RECEIPT, build)
 
     @cached_property
     def extend(self) -> OverRows:
-        """Let leases run until now + lease; return id, token and the new end of those that match and are not locked.
+        """Extend leases to now + lease; return id, token and the new end for rows that match and are not locked.
 
-        A handler that writes in its row's transaction has the row locked: nobody can claim it meanwhile, and to wait
-        for it would let the other leases end.
+        A handler that writes in its row's transaction has locked the row, so no consumer can claim it in the meantime.
+        Waiting for the lock would let the other leases expire.
         """
         columns, until = self.message.c, self.context.lease_end
 
@@ -270,7 +270,7 @@ class EntitySettle(SettleStatements):
 
     @cached_property
     def kept(self) -> OverRows:
-        """Read id, token and the end of the lease of the rows whose token and due time match."""
+        """Read id, token and lease end of the rows whose token and due time match."""
         columns = self.message.c
 
         def build(given: Any) -> Executable:
@@ -281,7 +281,7 @@ class EntitySettle(SettleStatements):
 
 
 class EntityRead(ReadStatements):
-    """Statements that look at rows."""
+    """Statements that read rows."""
 
     @cached_property
     def named(self) -> OverRows:
@@ -296,20 +296,20 @@ class EntityRead(ReadStatements):
 
 
 class EntityQueues(QueueStatements):
-    """What is known of the queue of a state: nothing."""
+    """Statements about the queue of a state, for which duerow's tables have no rows."""
 
     @cached_property
     def wake(self) -> None:
-        """Nothing is woken: who schedules rows in transactions of their own tells nobody."""
+        """None: users schedule rows in their own transactions, which do not notify consumers."""
         return
 
 
 class EntityStatements(Statements):
-    """The statements over the rows of one state.
+    """The statements for the rows of one state.
 
     Args:
-        context: what they share.
-        deletes: whether a row that is done is deleted.
+        context: the context that they share.
+        deletes: whether rows are deleted when they are done.
     """
 
     context: EntityStatementContext

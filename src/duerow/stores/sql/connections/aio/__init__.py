@@ -1,1 +1,1 @@
-"""The awaited way to an SQL database; tools/generate_sync.py makes a part of `sync` beside it from it."""
+"""Async access to an SQL database; tools/generate_sync.py generates part of the sibling folder `sync` from it."""

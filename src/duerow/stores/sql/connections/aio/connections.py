@@ -44,7 +44,7 @@ class AwaitedConnections:
     """Connections of one async engine; see the blocking twin for more.
 
     Attributes:
-        raw_drivers: the drivers, by SQLAlchemy's names, to which statements are passed directly, at half the cost.
+        raw_drivers: the drivers, by SQLAlchemy's names, that are called directly, at half the cost.
     """
 
     raw_drivers: frozenset[str] = frozenset(("psycopg", "psycopg_async", "aiosqlite"))
@@ -61,14 +61,14 @@ class AwaitedConnections:
         self._identities = Identities(context, engine.sync_engine)
         self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
         self.on_sqlite = self.dialect.name == "sqlite"
-        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # SQLite's, of an engine that is duerow's own
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # on SQLite, with duerow's own engine
         if own and self.on_sqlite:
             note = self._opened.add
             event.listen(engine.sync_engine, "connect", lambda opened, _: note(opened.driver_connection))
         prepare_for_forks(self)
 
     def begin_texts(self) -> None:
-        """Compile the statements for the store's current dialect."""
+        """Start compiling statements for the store's current dialect."""
         self._texts = Texts(self.dialect, self.engine.dialect, self._raw)
         self._callers_texts: dict[str, Texts] = {}
 
@@ -84,7 +84,7 @@ class AwaitedConnections:
                 execute = await self._execute(connection)
                 execute.limit = self.read_timeout
             except Exception as error:
-                with contextlib.suppress(Exception):  # it was not opened
+                with contextlib.suppress(Exception):  # closing may fail: the connection was not opened
                     await connection.close()
                 raise (unconnected(self.dialect, error) or error) from error
             try:
@@ -118,19 +118,19 @@ class AwaitedConnections:
         return Raw(pooled.driver_connection, self.dialect, self._texts)
 
     async def _give_back(self, connection: AsyncConnection) -> None:
-        """Take a connection back whose work is done, in one go if it can be: a cancellation would lose the answer."""
+        """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
         pool = connection.sync_engine.pool
         if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
             await connection.close()
-        else:  # it is closed, or a user's engine resets it
+        else:  # this closes the connection, or a user's engine resets it
             await afinish(connection.close)
 
     async def _give_up(
         self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
     ) -> None:
-        """Roll back; a connection that is broken, or was left in the middle of a step, is not lent again."""
+        """Roll back; a connection that is broken or was interrupted during a step is not lent again."""
         broken = is_lost(error) or not isinstance(error, Exception) or not await execute.rolled_back()
-        with contextlib.suppress(Exception):  # what is thrown away need not close well
+        with contextlib.suppress(Exception):  # a discarded connection may fail to close
             if broken:
                 await connection.invalidate()
                 if self.own and is_lost(error):
@@ -161,7 +161,7 @@ class AwaitedConnections:
         return JoinedRaw(self, raw)
 
     async def check_database(self, execute: AsyncExecute, raw: Any, info: Any = None) -> None:
-        """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
+        """Raise ConfigurationError if the caller's connection writes to tables other than the queue's."""
         await check_database(self._identities, execute, raw, info, self.open)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
@@ -174,17 +174,17 @@ class AwaitedConnections:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         return self._callers_texts[key]
 
-    # What a family whose drivers differ overrides.
+    # Overridden by families whose drivers differ.
 
     def detect_server(self, raw: Any) -> None:
-        """Find out from a driver's connection which server it is, if a family has several."""
+        """Detect the kind of server from a driver's connection, if a family has several kinds."""
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
-        """Return what runs steps on a driver's connection if some steps take several statements."""
+        """Return the object that runs steps on a driver's connection if some steps take several statements."""
         return RawInParts(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> ThroughSqlalchemy:
-        """Return what runs steps on an SQLAlchemy connection, which may be in autocommit mode."""
+        """Return the object that runs steps on an SQLAlchemy connection, which may be in autocommit mode."""
         through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
         return through(connection, self.dialect, texts, alone)
 
@@ -202,14 +202,14 @@ class AwaitedConnections:
         return own
 
     def _engine_for_handlers(self) -> AsyncEngine:
-        """Return the running loop's engine on which handlers' transactions are begun."""
+        """Return the running loop's engine for handlers' transactions."""
         loop = asyncio.get_running_loop()
         if loop not in self._for_handlers:
             self._for_handlers[loop] = AsyncEngine(engine_for_handlers(self._engines.here().sync_engine))
         return self._for_handlers[loop]
 
     async def execute_of(self, connection: AsyncConnection) -> Raw | ThroughSqlalchemy:
-        """Return what runs steps on an SQLAlchemy connection, or directly on the driver's if it is one of ours."""
+        """Return the object that runs steps on an SQLAlchemy connection, or on the driver's if it is duerow's own."""
         pooled = await connection.get_raw_connection()
         if self._raw and connection.sync_connection in self.of_handlers:
             raw = self._raw_joined(pooled.driver_connection, self._texts)
@@ -234,7 +234,7 @@ class AwaitedConnections:
             return AsyncSilentListener()
         try:
             lent = await self._engines.here().raw_connection()
-            connection = lent.driver_connection  # a detached connection no longer tells
+            connection = lent.driver_connection  # not available on a detached connection
             lent.detach()
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
@@ -243,12 +243,12 @@ class AwaitedConnections:
         return listener
 
     async def close(self) -> None:
-        """Close the idle connections of this loop; a user's engine keeps its own."""
+        """Close this loop's idle connections; those of a user's engine stay open."""
         async with GATE.ainside():
             await self._engines.close(self.own)
 
     def before_fork(self) -> None:
-        """See Forkable.before_fork. Closing needs no event loop, since each connection's thread is idle."""
+        """See Forkable.before_fork. Closing needs no event loop, because each connection's thread is idle."""
         if not self._opened:
             return
         self._engines.forget(self.own)
@@ -264,24 +264,24 @@ class AwaitedConnections:
 
 
 def _close_at_rest(connection: Any) -> None:
-    """Close an aiosqlite connection here and now, and let its thread end."""
+    """Close an aiosqlite connection immediately, and let its thread end."""
     if connection._connection is None:
         return
     connection._connection.close()
     connection._connection = None
-    if hasattr(connection, "stop"):  # else, before aiosqlite 0.22, its daemon thread waits to the end of the process
-        connection._tx.put_nowait((None, connection.stop))  # in the thread itself, which has no loop to be told
+    if hasattr(connection, "stop"):  # before aiosqlite 0.22, its daemon thread waits until the process ends
+        connection._tx.put_nowait((None, connection.stop))  # in the thread itself, which has no loop to notify
 
 
 class JoinedRaw(JoinedExecute):
-    """The caller's transaction on a driver's connection, whose database is checked before the first step."""
+    """The caller's transaction on a driver's connection; its database is checked before the first step."""
 
     def __init__(self, connections: AwaitedConnections, raw: Raw) -> None:
         super().__init__(raw, connections.context)
         self.connections, self.raw, self.checked = connections, raw, False
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step."""
+        """Execute one step."""
         if not self.checked:
             await self.connections.check_database(self.raw, self.raw.raw)
             self.checked = True
@@ -289,14 +289,14 @@ class JoinedRaw(JoinedExecute):
 
 
 class JoinedSqlalchemy:
-    """The caller's SQLAlchemy connection or session, checked at the first step: a session has to be asked."""
+    """The caller's SQLAlchemy connection or session, checked at the first step: a session must be awaited for it."""
 
     def __init__(self, connections: AwaitedConnections, within: AsyncConnection | AsyncSession) -> None:
         self.connections, self.within = connections, within
         self.execute: JoinedExecute | None = None
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step."""
+        """Execute one step."""
         if self.execute is None:
             try:
                 self.execute = await self._joined()

@@ -1,4 +1,4 @@
-"""Transactions that handlers write in."""
+"""Transactions in which handlers write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Lender(Protocol):
-    """What a handler's transaction needs from the connections; see `AwaitedConnections`."""
+    """The part of the connections that a handler's transaction needs; see `AwaitedConnections`."""
 
     dialect: Dialect
     context: Context
@@ -32,19 +32,19 @@ class Lender(Protocol):
 
 
 class AwaitedTransaction:
-    """A transaction that a handler writes in; see OwnTransaction."""
+    """A transaction in which a handler writes; see OwnTransaction."""
 
     def __init__(self, connections: Lender, connection: AsyncConnection, inside: int | None = None) -> None:
         self.connection, self._connections, self._inside = connection, connections, inside
         self._transaction: HandlersTransaction | None = None
 
     async def begin(self) -> None:
-        """Begin it on a connection of its own; raises the same errors as Connections.begin."""
+        """Begin the transaction on a separate connection; raises the same errors as Connections.begin."""
         connections = self._connections
         try:
             await self.connection.start()
         except Exception as error:
-            with contextlib.suppress(Exception):  # it was not opened
+            with contextlib.suppress(Exception):  # closing may fail: the connection was not opened
                 await self.connection.close()
             raise (explained(connections.dialect, error) or error) from error
         sync_connection = self.connection.sync_connection
@@ -97,13 +97,13 @@ class AwaitedTransaction:
 
 
 class Beside:
-    """A second connection, for reading, while a handler's transaction lets nobody else write."""
+    """A second connection, only for reading, while a handler's transaction blocks other writers."""
 
     def __init__(self, execute: Raw | ThroughSqlalchemy) -> None:
         self.execute = execute
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step, if it does not write."""
+        """Execute one step if it does not write."""
         if step is BEGIN or step.statement.writes:
             raise waits_for_itself()
         return await self.execute(step)

@@ -13,7 +13,7 @@ from duerow.stores.sql.dialects.base import Dialect
 
 
 class RawInParts(Raw):
-    """Runs steps on a driver's connection, some as several statements in a transaction.
+    """Runs steps on a driver's connection; some run as several statements in a transaction.
 
     Args:
         raw: the driver's connection.
@@ -27,7 +27,7 @@ class RawInParts(Raw):
         self.whose = whose
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute all parts of one step."""
         if step is BEGIN or step.statement.parts is None:
             return await super().__call__(step)
         if not step.statement.element.alone:
@@ -36,10 +36,10 @@ class RawInParts(Raw):
 
 
 class InPartsThroughSqlalchemy(ThroughSqlalchemy):
-    """Like ThroughSqlalchemy, if some steps take several statements."""
+    """Like ThroughSqlalchemy, for databases where some steps take several statements."""
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step, all of its parts."""
+        """Execute all parts of one step."""
         if step.statement.parts is None:
             return await super().__call__(step)
         return await arun(step.statement.parts(step.values), super().__call__)

@@ -1,4 +1,4 @@
-"""The caller's own transaction, which is neither begun nor ended here."""
+"""The caller's own transaction, which duerow neither begins nor ends."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from duerow.stores.sql.plans.context import Context
 
 
 class JoinedExecute:
-    """The caller's transaction: it is neither begun nor ended here."""
+    """The caller's own transaction, which duerow neither begins nor ends."""
 
     def __init__(self, execute: Raw | ThroughSqlalchemy, context: Context) -> None:
         self.execute, self.hold = execute, context.hold
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step. SQLite begins to write at BEGIN: a read that turns to writing later could fail."""
+        """Execute one step. On SQLite, begin as a writer: a transaction that reads before it writes could fail."""
         if step is not BEGIN:
             return await self.execute(step)
         if self.hold is not None:
@@ -35,13 +35,13 @@ async def check_database(
     info: Any,
     lend: Callable[[], AbstractAsyncContextManager[AsyncExecute]],
 ) -> None:
-    """Raise ConfigurationError if the caller's connection writes to other tables than the queue's.
+    """Raise ConfigurationError if the caller's connection writes to tables other than the queue's.
 
     Args:
-        known: what is known of the databases of the queue's and of earlier callers' connections.
+        known: the known identities of the databases of the queue's and earlier callers' connections.
         execute: runs steps on the caller's connection.
         raw: the driver's connection.
-        info: SQLAlchemy's `info` of the connection; None if it is not one of SQLAlchemy's.
+        info: the `info` of an SQLAlchemy connection; None for any other connection.
         lend: lends one of the queue's own connections.
     """
     if known.is_known(raw, info):

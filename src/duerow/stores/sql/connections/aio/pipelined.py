@@ -1,4 +1,4 @@
-"""Several statements sent to PostgreSQL before the answer to the first has come."""
+"""Sending several statements to PostgreSQL before the first is answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from duerow.stores.sql.connections.psycopg_cursors import is_psycopgs
 
 IN_FLIGHT: Final = 8
-"""How many statements may be without an answer, which bounds what waits in memory to be sent."""
+"""How many statements may be unanswered at a time, which limits the memory for those waiting to be sent."""
 
 
 async def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: str, values: Any, after: str) -> None:
@@ -16,12 +16,12 @@ async def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: 
 
     Args:
         raw: psycopg's connection.
-        cursor: the cursor for the statement whose rows are wanted.
+        cursor: the cursor for the main statement, which returns rows.
         beside: another cursor, for the statements before and after it.
-        before: the statement before it.
-        text: the statement.
-        values: its values.
-        after: the statement after it.
+        before: the statement before the main one.
+        text: the main statement.
+        values: the main statement's values.
+        after: the statement after the main one.
     """
     failed: Exception | None = None
     try:
@@ -29,9 +29,9 @@ async def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: 
             try:
                 await beside.execute(before)
                 await cursor.execute(text, values)
-                # The server skips it if the read fails, and psycopg would take it for prepared.
+                # The server skips this statement if the read fails, but psycopg would consider it prepared.
                 await beside.execute(after, prepare=False)
-            except Exception as error:  # which psycopg would raise again at the end, and so log
+            except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
                 failed = error
     except Exception as error:
         raise failed or error from None
@@ -40,7 +40,7 @@ async def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: 
 
 
 async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterator[tuple[str, Any]]) -> list[list[Any]]:
-    """Run statements through psycopg, each while the next is made; return their rows.
+    """Run statements through psycopg, preparing each while the previous one runs; return their rows.
 
     Args:
         raw: psycopg's connection, in a transaction.
@@ -60,12 +60,12 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
                     sent.append(cursor())
                     await sent[-1].execute(text, values)
                 answers += [await one.fetchall() for one in sent]
-            except Exception as error:  # which psycopg would raise again at the end, and so log
+            except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
                 failed = error
     except Exception as error:
         failed = failed or error
     if failed is not None:
-        if is_psycopgs(failed):  # the server skipped what came after it, and psycopg may take that for prepared
+        if is_psycopgs(failed):  # the server skipped later statements, which psycopg may consider prepared
             await raw.close()
         raise failed
     return answers

@@ -24,8 +24,8 @@ class Raw:
     """Runs steps on a driver's connection; see the blocking twin for more.
 
     Attributes:
-        unproven: whether the connection may still turn out, in its own thread, to be in autocommit mode.
-        limit: the time limit of a read for people; None: no limit.
+        unproven: whether its own thread must still check that the connection is not in autocommit mode.
+        limit: the time limit of an interactive read; None: no limit.
     """
 
     limit: timedelta | None = None
@@ -36,7 +36,7 @@ class Raw:
         self.on_sqlite = dialect.name == "sqlite"
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        """Execute one step; BEGIN opens a transaction unless the driver does so implicitly."""
         try:
             if step is BEGIN:
                 return await self._begin()
@@ -54,7 +54,7 @@ class Raw:
             raise known from error
 
     async def at_once(self, steps: AsyncIterator[Step]) -> list[Any]:
-        """Carry out several steps, each while the next is made if the driver can."""
+        """Execute several steps; if the driver can, each is prepared while the previous one runs."""
         if not has_pipelines(self.raw):
             return [await self(step) async for step in steps]
         try:
@@ -66,7 +66,7 @@ class Raw:
             raise known from error
 
     async def _begin(self) -> None:
-        if self.begun:  # a plan that is part of another one
+        if self.begun:  # this plan is part of another plan
             return
         self.begun = True
         if self.on_sqlite:
@@ -77,7 +77,7 @@ class Raw:
             await self._send(begin_postgresql(self.raw), None)
 
     async def _read(self, text: str, values: Any, most: int) -> Any:
-        """Carry out a read for people, with its limit in milliseconds."""
+        """Execute an interactive read with a time limit in milliseconds."""
         if self.on_sqlite:
             return await self._sqlite(text, values, most)
         before, text, after = self.dialect.limited(text, most)
@@ -110,9 +110,9 @@ class Raw:
             return read_again(cursor, error)
 
     async def _sqlite(self, text: str, values: Any, most: int | None = None) -> Any:
-        """Execute and fetch in one visit to the connection's thread; a visit costs more than the statement.
+        """Execute and fetch in one call to the connection's thread, because a call costs more than the statement.
 
-        If the caller is cancelled before the thread begins, nothing is executed, not even COMMIT.
+        If the caller is cancelled before the thread starts this call, nothing is executed, not even COMMIT.
         """
         cancelled = False
 
@@ -120,7 +120,7 @@ class Raw:
             if cancelled:
                 return []
             connection = self.raw._conn
-            if self.unproven:  # of whose mode only this thread may ask
+            if self.unproven:  # only this thread may read the connection's mode
                 check_open(connection, self.dialect.callers["sqlite3"])
                 self.unproven = False
             reads = told_text if self.texts.lenient else str
@@ -131,7 +131,7 @@ class Raw:
                 with contextlib.nullcontext() if most is None else self.dialect.timed(connection, most):
                     return cursor.execute(text, values).fetchall()  # type: ignore[no-any-return]
             finally:
-                cursor.close()  # which ends its statement, also one of which not all could be read
+                cursor.close()  # ends the statement, even if some of its rows could not be read
                 connection.text_factory = factory
 
         try:
@@ -143,7 +143,7 @@ class Raw:
     async def commit(self) -> None:
         """Commit, if a transaction is open."""
         try:
-            if self._by_hand:  # in autocommit mode sqlite3's own commit() does nothing
+            if self._by_hand:  # in autocommit mode, sqlite3's own commit() does nothing
                 await self._sqlite("COMMIT", {})
             elif self._open():
                 await self.raw.commit()
@@ -155,7 +155,7 @@ class Raw:
         try:
             if self._open():
                 await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         return not getattr(self.raw, "closed", False)
 

@@ -23,7 +23,7 @@ class ThroughSqlalchemy:
         alone: whether the connection is in autocommit mode, so that BEGIN must be sent.
 
     Attributes:
-        limit: the time limit of a read for people; None: no limit.
+        limit: the time limit of an interactive read; None: no limit.
     """
 
     limit: timedelta | None = None
@@ -33,7 +33,7 @@ class ThroughSqlalchemy:
         self.begun = False
 
     async def __call__(self, step: Any) -> Any:
-        """Carry out one step; SQLAlchemy begins by itself unless the connection commits each statement."""
+        """Execute one step; SQLAlchemy begins a transaction unless the connection is in autocommit mode."""
         try:
             if step is BEGIN:
                 return await self._begin()
@@ -47,7 +47,7 @@ class ThroughSqlalchemy:
             raise (known or explained(self.dialect, error, unsure) or error) from error
 
     async def _read(self, text: str, values: Any, most: int) -> Any:
-        """Carry out a read for people, with its limit in milliseconds."""
+        """Execute an interactive read with a time limit in milliseconds."""
         before, text, after = self.dialect.limited(text, most)
         with self.dialect.timed(await self._driver(), most):
             if not before:
@@ -86,6 +86,6 @@ class ThroughSqlalchemy:
             if self.begun:
                 await self.connection.exec_driver_sql("ROLLBACK")
             await self.connection.rollback()
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         return True

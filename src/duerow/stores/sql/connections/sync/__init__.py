@@ -1,1 +1,1 @@
-"""The blocking way to an SQL database."""
+"""Blocking access to an SQL database."""

@@ -47,17 +47,17 @@ from duerow.stores.sql.plans.context import Context
 from duerow.stores.sql.table_identity import place_of
 
 AT_HAND: Final = 4
-"""How many connections are kept at hand, besides those that rest in the pool."""
+"""How many connections are kept at hand, in addition to those in the pool."""
 
 
 class BlockingConnections:
     """Connections of one engine.
 
     Args:
-        engine: duerow's own, or the user's.
-        context: whose plans are carried out.
+        engine: duerow's own engine, or the user's.
+        context: the context of the plans.
         own: whether `close` also closes the engine.
-        read_timeout: how long a read for people may take, but in the caller's own transaction; None: no limit.
+        read_timeout: the time limit of an interactive read outside the caller's own transaction; None: no limit.
     """
 
     def __init__(self, engine: Engine, context: Context, own: bool, read_timeout: timedelta | None = None) -> None:
@@ -73,15 +73,15 @@ class BlockingConnections:
         prepare_for_forks(self)
 
     def begin_texts(self) -> None:
-        """Have the statements written in the dialect that the store speaks now."""
+        """Start compiling statements for the store's current dialect."""
         self._texts = Texts(self.dialect, self.engine.dialect, raw=True)
         self._callers_texts: dict[str, Texts] = {}
 
     def _begin_anew(self) -> None:
-        # The connection used last is kept at hand: to ask the pool costs a third of a push.
+        # The last used connections are kept at hand: getting one from the pool costs a third of a push.
         self._at_hand: deque[Link] = deque()
-        # SQLite lets one transaction write at a time. Threads of a process that wait for each other here go on at
-        # once; its own way of waiting is to sleep for ever longer.
+        # SQLite lets only one transaction write at a time. Threads of a process wait for each other here and continue
+        # immediately; SQLite itself would sleep for longer and longer intervals.
         self._writing = threading.Lock() if self.dialect.writes_alone else None
 
     def open(self) -> Opened:
@@ -90,11 +90,11 @@ class BlockingConnections:
 
     @property
     def writing(self) -> threading.Lock | None:
-        """Held by whoever writes, where one transaction writes at a time."""
+        """The lock for the thread that writes, if only one transaction can write at a time."""
         return self._writing
 
     def take(self) -> Link:
-        """Return a connection: one at hand that was used just now, else one from the pool."""
+        """Return a connection: a recently used one at hand, or else one from the pool."""
         while self._at_hand:
             try:
                 link = self._at_hand.pop()
@@ -103,7 +103,7 @@ class BlockingConnections:
             if time.monotonic() - link.used < RESTED:
                 return link
             link.lent.info["used"] = link.used
-            link.lent.close()  # back to the pool, which tries it out before it lends it again
+            link.lent.close()  # back to the pool, which tests it before it lends it again
         self.check_usable()
         try:
             lent = self.engine.raw_connection()
@@ -119,7 +119,7 @@ class BlockingConnections:
         return Link(lent, steps)
 
     def rest(self, link: Link) -> None:
-        """Take a connection back whose work is done."""
+        """Take back a connection after use."""
         if self.own and len(self._at_hand) < AT_HAND:
             link.used = time.monotonic()
             self._at_hand.append(link)
@@ -127,10 +127,10 @@ class BlockingConnections:
             link.lent.close()
 
     def give_up(self, link: Link, error: BaseException) -> None:
-        """Roll back; a connection that is broken is not lent again, nor are those that rest beside it."""
+        """Roll back; if the connection is broken, neither it nor the other idle connections are lent again."""
         undone = link.execute.rolled_back()
         broken = is_lost(error) or not undone
-        with contextlib.suppress(Exception):  # what is thrown away need not close well
+        with contextlib.suppress(Exception):  # a discarded connection may fail to close
             if broken:
                 link.lent.invalidate()
                 self._close_at_rest()
@@ -159,11 +159,11 @@ class BlockingConnections:
         return JoinedExecute(joined, self.context)
 
     def steps_on_callers(self, raw: Any, within: Any) -> Raw:
-        """Return what hands steps to a driver's connection of the caller's; nobody asks whether it leads elsewhere.
+        """Return the object that runs steps on the caller's driver connection, without checking its database.
 
         Args:
             raw: the connection.
-            within: what the caller gave, for an error.
+            within: the caller's argument, for errors.
         """
         driver = caller_of(raw, self.dialect.callers, awaited=False)
         if driver is None:
@@ -175,14 +175,14 @@ class BlockingConnections:
         return self._raw_joined(raw, self._callers_texts[driver])
 
     def _check_database(self, execute: Execute, raw: Any, info: Any = None) -> None:
-        """Raise ConfigurationError if the caller's connection writes to other tables than the queue's."""
+        """Raise ConfigurationError if the caller's connection writes to tables other than the queue's."""
         check_database(self._identities, execute, raw, info, self.open)
 
     def _raw_joined(self, raw: Any, texts: Texts) -> Raw:
         return self.steps_in_parts(raw, texts, "joined") if self.in_parts else Raw(raw, self.dialect, texts)
 
     def _join_sqlalchemy(self, connection: Connection) -> Execute:
-        if connection in self.of_handlers:  # begun by us, so that its driver can be asked itself, at half the price
+        if connection in self.of_handlers:  # begun by duerow, so its driver can be called directly, at half the cost
             raw = self._raw_joined(connection.connection.driver_connection, self._texts)
             raw.begun = True
             return JoinedExecute(raw, self.context)
@@ -198,17 +198,17 @@ class BlockingConnections:
             self._check_database(joined, connection.connection.driver_connection, connection.info)
         return JoinedExecute(joined, self.context)
 
-    # What a family whose drivers differ overrides.
+    # Overridden by families whose drivers differ.
 
     def detect_server(self, raw: Any) -> None:
-        """Learn from a driver's connection which server it is, where one family has several that differ."""
+        """Detect the kind of server from a driver's connection, if a family has several kinds."""
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:
-        """Return what hands steps to a driver's connection where some take several statements."""
+        """Return the object that runs steps on a driver's connection if some steps take several statements."""
         return RawInParts(raw, self.dialect, texts, whose)
 
     def steps_through(self, connection: Connection, texts: Texts) -> ThroughSqlalchemy:
-        """Return what hands steps to an SQLAlchemy connection."""
+        """Return the object that runs steps on an SQLAlchemy connection."""
         through = InPartsThroughSqlalchemy if self.in_parts else ThroughSqlalchemy
         return through(connection, self.dialect, texts)
 
@@ -218,11 +218,11 @@ class BlockingConnections:
 
     @cached_property
     def engine_for_handlers(self) -> Engine:
-        """The engine on which handlers' transactions are begun."""
+        """The engine for handlers' transactions."""
         return engine_for_handlers(self.engine)
 
     def arrow_scan(self, query: Scan, shown: Sequence[str]) -> ArrowScan | None:
-        """Return a scan that gives Arrow; see ArrowConnections."""
+        """Return a scan that returns Arrow; see ArrowConnections."""
         way = self.dialect.arrow(self.engine.url) if self.own else None
         return None if way is None else adbc_scan(self.context, way, query, shown)
 
@@ -236,18 +236,18 @@ class BlockingConnections:
         return SilentListener()
 
     def _detached(self) -> Any:
-        """Return a connection that leaves the pool for good."""
+        """Return a connection that is permanently removed from the pool."""
         self.check_usable()
         try:
             lent = self.engine.raw_connection()
-            driver_connection = lent.driver_connection  # a detached connection no longer tells
+            driver_connection = lent.driver_connection  # not available on a detached connection
             lent.detach()
         except Exception as error:
             raise (explained(self.dialect, error) or error) from error
         return driver_connection
 
     def close(self) -> None:
-        """Close the connections at rest, if the engine is duerow's own."""
+        """Close the idle connections if the engine is duerow's own."""
         with GATE.inside():
             self._close_at_rest()
 
@@ -264,7 +264,7 @@ class BlockingConnections:
         return self.engine
 
     def check_usable(self) -> None:
-        """Raise ConfigurationError if this process was forked in a way that leaves nothing to work with."""
+        """Raise ConfigurationError if the database cannot be used in this process because of how it was forked."""
         if self.on_sqlite:
             check_not_inherited(self.engine.url.database)
 
@@ -284,7 +284,7 @@ class BlockingConnections:
 
 
 class Link:
-    """A connection of the pool, and what hands steps to it."""
+    """A pooled connection, and the object that runs steps on it."""
 
     __slots__ = ("execute", "lent", "used")
 
@@ -294,7 +294,7 @@ class Link:
 
 
 class Opened:
-    """A connection for the length of a block: committed at its end, rolled back on an exception."""
+    """A connection for a block: committed when the block ends, or rolled back on an exception."""
 
     __slots__ = ("connections", "inside", "link")
 
@@ -328,6 +328,6 @@ class Opened:
 
 
 def _is_session(within: Any) -> bool:
-    """Return whether it is a Session of the ORM: it can only be one if somebody has imported that."""
+    """Return whether this is an ORM Session, which is only possible if the ORM has been imported."""
     orm = sys.modules.get("sqlalchemy.orm")
     return orm is not None and isinstance(within, orm.Session)

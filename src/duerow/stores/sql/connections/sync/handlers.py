@@ -1,4 +1,4 @@
-"""Transactions that handlers write in."""
+"""Transactions in which handlers write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duerow.stores.sql.plans.context import Context
 
 
 class Lender(Protocol):
-    """What a handler's transaction needs of the connections that lend it one; see `BlockingConnections`."""
+    """The part of the connections that a handler's transaction needs; see `BlockingConnections`."""
 
     dialect: Dialect
     context: Context
@@ -26,18 +26,18 @@ class Lender(Protocol):
 
     @property
     def writing(self) -> threading.Lock | None:
-        """Held by whoever writes, where one transaction writes at a time."""
+        """The lock for the thread that writes, if only one transaction can write at a time."""
 
     @property
     def engine_for_handlers(self) -> Engine:
-        """The engine on which handlers' transactions are begun."""
+        """The engine for handlers' transactions."""
 
     def check_usable(self) -> None:
-        """Raise ConfigurationError if this process was forked in a way that leaves nothing to work with."""
+        """Raise ConfigurationError if the database cannot be used in this process because of how it was forked."""
 
 
 class BlockingTransaction:
-    """A transaction that a handler writes in; see OwnTransaction."""
+    """A transaction in which a handler writes; see OwnTransaction."""
 
     def __init__(self, connections: Lender) -> None:
         self._of_handlers = connections.of_handlers

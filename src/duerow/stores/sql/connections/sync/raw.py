@@ -1,4 +1,4 @@
-"""Steps handed to a driver's own connection."""
+"""Steps run directly on a driver's connection."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from duerow.stores.sql.statements import Step
 
 
 class Raw:
-    """Hands steps to a driver's connection: nothing stands between, since this is the hot path.
+    """Runs steps directly on a driver's connection, because this is the hot path.
 
     Args:
         raw: the driver's connection.
         dialect: the database.
         texts: the compiled statements for its driver.
-        writing: held from the first write of a transaction to its end, where only one may write at a time.
+        writing: the lock held from a transaction's first write to its end, if only one transaction can write at a time.
 
     Attributes:
-        limit: the time limit of a read for people; None: no limit.
+        limit: the time limit of an interactive read; None: no limit.
     """
 
     limit: timedelta | None = None
@@ -43,7 +43,7 @@ class Raw:
         self._other_text = isinstance(raw, sqlite3.Connection) and raw.text_factory is not str
 
     def __call__(self, step: Any) -> Any:
-        """Carry out one step; BEGIN opens a transaction unless the driver does so by itself."""
+        """Execute one step; BEGIN opens a transaction unless the driver does so implicitly."""
         if self.writing is not None and not self._holds and (step is BEGIN or step.statement.writes):
             if INSIDE.get() is self.writing:
                 raise waits_for_itself()
@@ -59,7 +59,7 @@ class Raw:
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
                 self.texts.lenient = True
-                self._cursor.close()  # which ends its statement
+                self._cursor.close()  # ends the statement
                 self._cursor = self.cursor_of(self.raw)
                 raise garbled() from error
             known = of_step(self.dialect, self.limit, step, error, self.begun)
@@ -68,7 +68,7 @@ class Raw:
             raise known from error
 
     def at_once(self, steps: Iterator[Step]) -> list[Any]:
-        """Carry out several steps, each while the next is made if the driver can."""
+        """Execute several steps; if the driver can, each is prepared while the previous one runs."""
         if not has_pipelines(self.raw):
             return [self(step) for step in steps]
         try:
@@ -80,7 +80,7 @@ class Raw:
             raise known from error
 
     def cursor_of(self, raw: Any) -> Any:
-        """Return a cursor that gives plain tuples, whatever the connection's own cursors and row factory are."""
+        """Return a cursor that returns plain tuples, whatever the connection's cursor class and row factory are."""
         driver = driver_of(raw, self.dialect.callers)
         if driver == "psycopg":
             import psycopg
@@ -96,7 +96,7 @@ class Raw:
         return cursor
 
     def _read(self, step: Any, text: str, values: Any) -> list[Any]:
-        """Carry a statement out, with a limit if it is a read for people."""
+        """Execute a statement, with a time limit if it is an interactive read."""
         if self.limit is None or not step.statement.bounded:
             return self._rows(step, text, values)
         most = milliseconds(self.limit)
@@ -124,7 +124,7 @@ class Raw:
             return read_again(self._cursor, error)
 
     def _begin(self) -> None:
-        if self.begun:  # a plan that is part of another one
+        if self.begun:  # this plan is part of another plan
             return
         self.begun = True
         if isinstance(self.raw, sqlite3.Connection):
@@ -136,9 +136,9 @@ class Raw:
             self._by_hand = not self._ends_all
 
     def commit(self) -> None:
-        """Make it last, if a transaction is open."""
+        """Commit, if a transaction is open."""
         try:
-            if self._by_hand:  # in autocommit mode a driver's own commit() may do nothing
+            if self._by_hand:  # in autocommit mode, a driver's own commit() may do nothing
                 self._cursor.execute("COMMIT")
             elif self._open():
                 self.raw.commit()
@@ -147,21 +147,21 @@ class Raw:
             raise (explained(self.dialect, error, unsure=True) or error) from error
 
     def rolled_back(self) -> bool:
-        """Undo what is open; return whether that worked and the connection is still there."""
+        """Roll back; return whether that worked and the connection is still usable."""
         try:
             if self._open():
                 if self._by_hand:
                     self._cursor.execute("ROLLBACK")
                 else:
                     self.raw.rollback()
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:
             self._ended()
         return not getattr(self.raw, "closed", False)
 
     def _open(self) -> bool:
-        if isinstance(self.raw, sqlite3.Connection):  # its autocommit attribute, if any, has more than two values
+        if isinstance(self.raw, sqlite3.Connection):  # its autocommit attribute, if it exists, has more than two values
             return self.raw.in_transaction
         return self.begun or not self.raw.autocommit
 

@@ -1,4 +1,4 @@
-"""Steps handed to the caller's SQLAlchemy connection."""
+"""Steps run through the caller's SQLAlchemy connection."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from duerow.stores.sql.errors import explained
 
 
 class ThroughSqlalchemy:
-    """Hands steps to the caller's SQLAlchemy connection, so that it knows of them."""
+    """Runs steps through the caller's SQLAlchemy connection, so that SQLAlchemy keeps track of them."""
 
     def __init__(self, connection: Connection, dialect: Dialect, texts: Texts) -> None:
         self.raw = connection.connection.driver_connection
         self.connection, self.dialect, self.texts = connection, dialect, texts
 
     def __call__(self, step: Any) -> Any:
-        """Carry out one step."""
+        """Execute one step."""
         text, values = self.texts.of(step)
         try:
             with read_by(self.raw, told_text if self.texts.lenient else str):

@@ -1,8 +1,8 @@
-"""What a dialect is: base classes that hold the common case, each about one thing.
+"""The parts of a dialect: base classes that implement the common case, one topic each.
 
 `types` (columns, drivers and limits), `expressions` (time, JSON, comparisons), `given_rows` (rows of bound values),
 `reads` (following indexes), `writes`, `payload_indexes`, `schema` (tables and ids), `server` (which database it is, and
-whether it will do) and `transactions` (marks, limits, errors). `dialect` is all of them.
+whether it is suitable) and `transactions` (marks, limits, errors). `dialect` combines them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A dialect: how one database does what all of them do."""
+"""A dialect: how one database implements the operations that duerow needs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from duerow.stores.sql.dialects.base.writes import Writes
 
 
 class Dialect(GivenRows, PayloadIndexes, Reads, Writes, Server, Schema, Transactions):
-    """How one database does what all of them do.
+    """How one database implements the operations that duerow needs.
 
-    Each base class holds the common case: RETURNING, ON CONFLICT, partial indexes and identity columns, as PostgreSQL
-    and SQLite have them. A new database overrides what it does differently, and writes what is abstract.
+    Each base class implements the common case: RETURNING, ON CONFLICT, partial indexes and identity columns, as in
+    PostgreSQL and SQLite. A dialect for a new database overrides what differs, and implements the abstract methods.
     """

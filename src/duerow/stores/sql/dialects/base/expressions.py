@@ -20,10 +20,10 @@ class Expressions(Types):
 
     @abstractmethod
     def now(self) -> ColumnElement[Any]:
-        """Return the database's own time for duerow's statements; only called if there is a `server_clock`."""
+        """Return the database's own time for duerow's statements; only called if `server_clock` is true."""
 
     def clock(self) -> ColumnElement[Any]:
-        """Return the database's own time, as precise as it is, for users' statements: these are not passed a time."""
+        """Return the database's own time, at its own precision, for users' statements: they are not passed a time."""
         return self.now()
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Expressions(Types):
 
     @abstractmethod
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that all rows share as microseconds since 1970: drivers read numbers fastest."""
+        """Return a moment that all rows share, as microseconds since 1970: drivers read numbers fastest."""
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a bound moment as an expression of its type; unchanged if drivers bind it with its type."""
@@ -50,34 +50,34 @@ class Expressions(Types):
 
     @abstractmethod
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Return what a path of names leads to, through objects, in a JSON column; no row makes the statement fail."""
+        """Return the value at a path of object members in a JSON column; no row makes the statement fail."""
 
     def real(self, value: float) -> ColumnElement[Any]:
-        """Return a float as `Member.real` is compared with it."""
+        """Return a float in the form that is compared with `Member.real`."""
         return cast(literal(value, Double()), Double)
 
     # Comparisons.
 
     @abstractmethod
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return whether text matches a pattern in which `%`, `_` and a backslash mean what `duerow.where` says."""
+        """Return whether text matches a pattern; `duerow.where` documents `%`, `_` and the backslash in it."""
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return whether two tokens are equal, in a form that does not mislead the planner."""
         return ours == theirs
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
-        """Return whether a column's value is among those that a subquery finds; the subquery is evaluated once."""
+        """Return whether a column's value is in the result of a subquery, which is evaluated once."""
         return column.in_(ids)
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
         """Return an order in which null comes last."""
         return [(column.desc() if descending else column.asc()).nulls_last()]
 
-    # The failure of an attempt whose lease ended unsettled.
+    # The failure of an attempt whose lease expired before it was settled.
 
     def ended_lease(self, message: Table, attempts: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return the failure for a row's unsettled lease, as text in the form of codec.encode_failure."""
+        """Return the failure for a row whose lease expired unsettled, as text in the form of codec.encode_failure."""
         said = self.concatenated(
             const("was in hand when its worker died: lease of "),
             message.c.leased_by,
@@ -95,7 +95,7 @@ class Expressions(Types):
         return func.concat(*parts)
 
     def lease_failure(self, said: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return the failure's JSON with this message."""
+        """Return the JSON of a failure with this message."""
         text = func.concat(
             const('{"message":'),
             self.json_string(said),
@@ -106,7 +106,7 @@ class Expressions(Types):
 
     @abstractmethod
     def shown_moment(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment as people read it, in UTC and to the second: 2024-12-31 23:59:59."""
+        """Return a moment in readable form, in UTC and to the second: 2024-12-31 23:59:59."""
 
     def shown_number(self, number: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return a number as text."""

@@ -1,4 +1,4 @@
-"""Rows of bound values, and how rows of a table are found by them."""
+"""Rows of bound values, and how they are used to find rows of a table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from duerow.stores.sql.dialects.base.json_values import encode_json
 
 
 class GivenRows(Expressions):
-    """Rows of bound values. By default they are one JSON array, with an array of differing values for each row."""
+    """Rows of bound values: by default one JSON array, with an array per row of the values that differ."""
 
     @abstractmethod
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
         """Return a table of bound values; a column with the same value in all rows is bound once.
 
-        If that holds for all columns, the table has one row.
+        If every column has the same value in all rows, the table has one row.
         """
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class GivenRows(Expressions):
         return {name: encode_json(list(zip(*columns.values(), strict=True))).decode()}
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return whether a column is one of the bound values that are packed as the column `value` under this name."""
+        """Return whether a column equals one of the bound values packed as the column `value` under this name."""
         return column.in_(select(self.given(name, {"value": column.type}, frozenset()).c.value))
 
     def joined(
@@ -52,13 +52,13 @@ class GivenRows(Expressions):
         names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
-        """Return a query that looks up one row of a table for each of the given, by a unique index.
+        """Return a query that looks up one row of a table for each of the given rows, by a unique index.
 
         Args:
             shown: columns of the table.
             given: the given rows.
             which: further conditions on the row.
-            names: the columns that must equal those of the given row, by their names there.
+            names: the columns that must match the given row, keyed by their names in the given row.
             locked: whether to lock the rows against changes, in the given order, where rows can be locked.
         """
         table = next(iter(names.values())).table
@@ -67,5 +67,5 @@ class GivenRows(Expressions):
         return found.with_for_update(of=table) if locked else found
 
     def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
-        """Return whether several columns together equal a row that a subquery finds; the subquery is evaluated once."""
+        """Return whether several columns together equal a row of a subquery, which is evaluated once."""
         return [tuple_(*columns).in_(found)]

@@ -1,4 +1,4 @@
-"""JSON in a database: the type of its columns, and the parts that a path leads to."""
+"""JSON in a database: the type of its columns, and the values at a path."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ encode_json = msgspec.json.Encoder().encode
 
 
 def decode_json(text: str) -> Any:
-    """Return the value of a JSON text; return the text itself if duerow cannot have written it.
+    """Return the value of a JSON text, or the text itself if duerow cannot have written it.
 
-    That is text that is nested too deep, or has numbers that no type can hold.
+    duerow never writes JSON that is nested too deep, or has numbers that no type can hold.
     """
     try:
         return msgspec.json.decode(text)
@@ -26,7 +26,7 @@ def decode_json(text: str) -> Any:
 
 
 class JsonText(UserDefinedType[str]):
-    """JSON that is written and read as the codec's own text; no driver may parse it on the way."""
+    """JSON that is written and read as the codec's own text; drivers must not parse it."""
 
     cache_ok = True
 
@@ -40,15 +40,15 @@ class JsonText(UserDefinedType[str]):
 
 @dataclass(frozen=True)
 class Member:
-    """What a path leads to in a JSON column; each expression is null for a value of another kind.
+    """The value at a path in a JSON column; each expression is null if the value is of another kind.
 
     Attributes:
-        absent: true if there is nothing, or JSON null; else false.
+        absent: true if there is no value, or JSON null; otherwise false.
         text: text, compared by code point.
-        boolean: a boolean, as the word true or false.
-        whole: an integer of 64 bits.
+        boolean: a boolean, as the text true or false.
+        whole: a 64-bit integer.
         real: any other number, as a finite float.
-        json: the value for `Dialect.read_json`, null if there is none.
+        json: the value in the form that `Dialect.read_json` reads; null if there is none.
     """
 
     absent: ColumnElement[bool]

@@ -21,19 +21,19 @@ class PayloadIndexes(Expressions):
 
     @abstractmethod
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Return a payload field's value in the index: null for another kind of value, the beginning of a long text.
+        """Return a payload field's value as the index stores it: null for another kind, only the start of a long text.
 
-        The names are part of the statement's text, as in the index: only ASCII letters, digits, `_` and `-`.
-        No payload makes it fail. If two values are equal as a `Member`, they are equal here; if one is less, it is not
-        greater here.
+        The names are part of the statement's text, as in the index, so they may only have ASCII letters, digits, `_`
+        and `-`. No payload makes it fail. Values that are equal as a `Member` have equal keys, and the key of a lesser
+        value is never greater than that of a greater one.
         """
 
     def key_of(self, number: int | float) -> ColumnElement[Any]:
-        """Return a number in the form in which it is compared with `key`: by default the nearest float."""
+        """Return a number in the form that is compared with `key`: by default the nearest float."""
         return self.real(float(number))
 
     def indexed_key(self, table: Table, name: str, names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Return `key` of a table's payload in the form for which the planner uses the index of this name."""
+        """Return `key` of a table's payload, written so that the planner uses the index with this name."""
         return self.key(table.c.payload, names, kind)
 
     def create_index(
@@ -49,20 +49,20 @@ class PayloadIndexes(Expressions):
 
         Args:
             name: the index's name.
-            table: the table of the payload.
+            table: the table that has the payload.
             names: the path to the field; the index is in the order of its `key` and then of ids.
             kind: the kind of the field's values.
-            which: which rows are in the index.
-            apart: whether to create it while others write, outside a transaction.
+            which: the condition for rows to be in the index.
+            apart: whether to create it outside a transaction, without blocking writes.
         """
-        message = table.to_metadata(MetaData())  # a copy, so that the table itself knows nothing of it
+        message = table.to_metadata(MetaData())  # a copy, so that the index is not added to the table itself
         key = self.key(message.c.payload, names, kind)
         options: Mapping[str, Any] = {"postgresql_concurrently": apart}
         index = Index(name, Grouping(key), message.c.id, **options, sqlite_where=which, postgresql_where=which)
         return [CreateIndex(index, if_not_exists=True)]
 
     def drop_index(self, name: str, table: Table, apart: bool) -> Sequence[Any]:
-        """Return the statements that drop such an index."""
+        """Return the statements that drop an index of a payload field."""
         message = table.to_metadata(MetaData())
         return [DropIndex(Index(name, message.c.id, postgresql_concurrently=apart), if_exists=True)]
 
@@ -71,15 +71,15 @@ class PayloadIndexes(Expressions):
         """Return a query for the names of a table's indexes, and whether each can be used."""
 
     def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
-        """Return a query that takes a lock or returns false at once, and one that releases it; only for `apart`."""
+        """Return a query that takes a lock, or returns false without waiting, and one that releases it; see `apart`."""
         raise AssertionError(f"{self.name} makes indexes inside a transaction")
 
 
 class NoPayloadIndexes(PayloadIndexes):
-    """For databases that cannot have such indexes: creating one is refused, and conditions work without them.
+    """For databases without such indexes: creating one raises an error, and conditions work without an index.
 
     Attributes:
-        product: what people call the database.
+        product: the database's name in error messages.
     """
 
     product: str

@@ -36,13 +36,13 @@ class Schema(Types):
     # Ids.
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return the column of messages' ids, which the database generates."""
+        """Return the column for message ids, which the database generates."""
         return self.number_column()
 
     def number_column(self) -> Column[int]:
         """Return a column of numbers that the database generates, for tables other than messages.
 
-        SQLite numbers rows by INTEGER PRIMARY KEY only.
+        SQLite only numbers rows of an INTEGER PRIMARY KEY.
         """
         big = BigInteger().with_variant(Integer(), "sqlite")
         return Column("id", big, Identity(always=False), primary_key=True)
@@ -51,10 +51,10 @@ class Schema(Types):
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return the statement that generates `count` new ids, in ascending order."""
 
-    # Making and migrating them.
+    # Creating and migrating the tables.
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:
-        """Return the statements for what must exist before the tables; refuse a schema where there are none."""
+        """Return the statements to run before creating the tables; raise if a schema is given but not supported."""
         return [CreateSchema(schema, if_not_exists=True)] if schema else []
 
     def ddl(self, statement: Any) -> Any:
@@ -77,21 +77,21 @@ class Schema(Types):
 
     @abstractmethod
     def migration_lock(self, prefix: str) -> Executable | None:
-        """Return the statement that lets only one process migrate at a time; None if a transaction is enough."""
+        """Return the statement that makes other processes wait to migrate; None if a transaction is enough."""
 
     def migration_unlock(self, prefix: str) -> Executable | None:
-        """Return the statement that ends this; None if the end of the transaction does."""
+        """Return the statement that releases this lock; None if the lock ends with the transaction."""
         return None
 
     # Rights.
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
-        """Return the rights that a role needs besides those on tables, each with its object, as GRANT writes it.
+        """Return the rights that a role needs in addition to those on tables, each with its object, as in GRANT.
 
         Args:
             prefix: the prefix of all table names.
             schema: the schema that holds them.
-            adds: whether the role adds messages, for which it needs generated ids.
+            adds: whether the role adds messages, which requires generating ids.
 
         Raises:
             NotSupported: the database has no roles.

@@ -1,4 +1,4 @@
-"""Which database a connection leads to, and whether its server and its tables can keep the promises."""
+"""Which database a connection leads to, and whether its server and tables can keep duerow's promises."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from duerow.stores.sql.dialects.base.types import Types
 
 
 class Server(Types):
-    """Which database a connection leads to, and whether it can keep the promises; see `connections.identity`.
+    """Which database a connection leads to, and whether it can keep duerow's promises; see `connections.identity`.
 
-    By default a connection writes to one database, and any server and any tables will do.
+    By default a connection writes to one database, and any server and any tables are suitable.
     """
 
     @abstractmethod
     def identity(self, table: Table) -> Executable:
-        """Return a query for what identifies a connection's database, and for the table that the name leads to."""
+        """Return a query for the identity of a connection's database, and of the table that the name resolves to."""
 
     def identified(self, rows: Sequence[Sequence[Any]]) -> tuple[Hashable, ...]:
-        """Return the identity that the query found, starting with a readable name; several if any may be the right one.
+        """Return the identity that the query found, starting with a readable name; several if it is ambiguous.
 
         A row in which a part is missing, such as the table, identifies nothing.
         """
@@ -34,25 +34,25 @@ class Server(Types):
         return None
 
     def server(self) -> Executable | None:
-        """Return a query for what `check_server` judges; None if any server will do."""
+        """Return the query whose row `check_server` checks; None if any server is suitable."""
         return None
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise ConfigurationError if this server cannot keep the promises."""
+        """Raise ConfigurationError if this server cannot keep duerow's promises."""
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
-        """Return a query for what `check_tables` judges of tables that exist; None if any will do.
+        """Return the query whose rows `check_tables` checks, about existing tables; None if any table is suitable.
 
         Args:
-            tables: which.
-            ours: whether they are duerow's own, in which rows are looked up by text.
+            tables: the tables to check.
+            ours: whether they are duerow's own tables, where rows are looked up by text.
         """
         return None
 
     def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Raise ConfigurationError if the tables were changed so that they cannot keep the promises."""
+        """Raise ConfigurationError if the tables were altered and can no longer keep duerow's promises."""
 
 
 def asked(*columns: Any) -> Executable:
-    """Return a query for one row of these values, each under its own name."""
+    """Return a query for one row of these values, each under a distinct name."""
     return select(*(one.label(f"asked_{number}") for number, one in enumerate(columns)))

@@ -1,4 +1,4 @@
-"""Transactions of handlers, limits of reads, waking consumers, and the errors of drivers."""
+"""Handlers' transactions, time limits for reads, waking consumers, and driver errors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ArrowWay:
     """A driver that returns rows as Arrow, through ADBC.
 
     Attributes:
-        driver: its module; its `connect` takes the address.
+        driver: the driver's module; its `connect` takes the address.
         address: the database's URL in the driver's form.
-        prepare: a query that is executed first on each connection.
-        written: SQLAlchemy's dialect for its statements.
+        prepare: the first query to execute on each connection.
+        written: the SQLAlchemy dialect for its statements.
     """
 
     driver: str
@@ -34,7 +34,7 @@ class ArrowWay:
 
 
 class Transactions(Types):
-    """Transactions of handlers, limits of reads, waking consumers, and the errors of drivers.
+    """Handlers' transactions, time limits for reads, waking consumers, and driver errors.
 
     By default a handler's transaction is marked by a savepoint, reads have no limit, and consumers poll.
     """
@@ -42,17 +42,17 @@ class Transactions(Types):
     # The transaction of a handler.
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
-        """Mark the open transaction, and let a handler write as on any other connection.
+        """Mark the open transaction, and prepare the connection for a handler's own statements.
 
         Args:
-            connection: where a handler is about to write.
-            mark: hexadecimal digits, for this transaction alone.
+            connection: the connection that the handler is about to use.
+            mark: hexadecimal digits, unique to this transaction.
             own: whether the connection has the settings of duerow's own engine.
         """
         connection.exec_driver_sql(f"SAVEPOINT duerow_{mark}")
 
     def marked(self, connection: Connection, mark: str, own: bool) -> bool:
-        """Return whether the mark is still there, which means it is the same transaction; ask once for each mark."""
+        """Return whether the mark still exists, which means the transaction is the same; ask only once per mark."""
         try:
             connection.exec_driver_sql(f"RELEASE SAVEPOINT duerow_{mark}")
         except DBAPIError as error:
@@ -62,18 +62,18 @@ class Transactions(Types):
         return True
 
     def has_no_savepoint(self, error: BaseException | None) -> bool:
-        """Return whether a driver's error means that there is no such savepoint, by its code."""
+        """Return whether a driver error's code means that the savepoint does not exist."""
         return False
 
     def restore(self, connection: Connection, own: bool) -> None:
         """Restore the connection to its state before the mark; its transaction has ended."""
 
-    # Limits of reads for people.
+    # Time limits for interactive reads.
 
     def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
-        """Return a read that the server stops at a time limit: the statements before it, the read, those after it.
+        """Return a read that the server stops at a time limit, as the statements before it, the read, and those after.
 
-        Those before and after it run in the read's transaction; an empty one is left out.
+        The statements before and after run in the read's transaction; an empty one is skipped.
         """
         return "", text, ""
 
@@ -82,29 +82,29 @@ class Transactions(Types):
         return nullcontext()
 
     def ran_out_of_time(self, error: BaseException) -> bool:
-        """Return whether a driver's error means that a read ran into its time limit, by its code."""
+        """Return whether a driver error's code means that a read exceeded its time limit."""
         return False
 
     # Errors.
 
     @abstractmethod
     def explain(self, error: BaseException) -> DuerowError | None:
-        """Return duerow's error for a driver's error, by its code; None for any other error."""
+        """Return duerow's error for a driver's error, based on its code; None for any other error."""
 
     def outwaited(self, error: BaseException) -> Conflict | None:
-        """Return the error of a step that waited too long for its turn to write; None for any other error."""
+        """Return the Conflict for a step that waited too long for its turn to write; None for any other error."""
         return None
 
-    # Consumers, and reading as Arrow.
+    # Waking consumers, and reading as Arrow.
 
     def wake(
         self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str
     ) -> Executable | None:
-        """Return the statement that wakes the sleeping consumers of some queues; None if pushes wake nobody."""
+        """Return the statement that wakes the sleeping consumers of some queues; None if pushes do not wake any."""
         return None
 
     def announce(self, channel: str, name: ColumnElement[str]) -> Executable | None:
-        """Return the statement that tells all who listen for a name; None if the database cannot."""
+        """Return the statement that announces a name to all listeners; None if the database does not support it."""
         return None
 
     def arrow(self, url: URL) -> ArrowWay | None:

@@ -1,4 +1,4 @@
-"""The types of columns, how values are passed to drivers and read back, and the limits of a statement."""
+"""The types of columns, how values are passed to drivers and read back, and the limits of statements."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from duerow.stores.sql.dialects.base.constants import KEYS
 from duerow.stores.sql.dialects.base.json_values import JsonText, decode_json
 
 MOMENTS: Final = (9, 10, 14, 15, 16)
-"""The places of the moments in a row of `statements.RECORD`."""
+"""The positions of the moments in a row of `statements.RECORD`."""
 
 
 class Types(ABC):
-    """A database's name, abilities and types. By default it stores moments with a time zone, and JSON as text.
+    """A database's name, capabilities and types. By default it stores moments with a time zone, and JSON as text.
 
     Attributes:
         name: SQLAlchemy's name of the dialect.
-        capabilities: what a store on it can do.
+        capabilities: the capabilities of a store on this database.
         callers: the drivers whose own connections can be passed as `within=`.
         moment: the type of a moment.
         span: the type of a length of time.
         json: the type of JSON text.
         bytewise: the collation that compares text byte for byte.
-        told_word: the type of a `word` among a statement's bound values.
+        told_word: the type of a `word` in a statement's bound values.
         told_json: the type of JSON in rows of bound values.
-        text: the type of text of a modest length that is not in an index.
-        takes_parts: whether some statements are executed as several, see `statements.parts`.
-        writes_alone: whether only one transaction writes at a time, and a read that turns to writing late may fail.
-        server_clock: whether the database provides the time; if not, each statement is passed it.
-        keeps_dead_entries: whether rows that were taken stay at the head of the index for a while, so that claims
-            must start behind them.
-        ranges_by_rows: whether an index serves a range with bounds from another row; if not, only constants.
-        asks_for_indexes: whether a statement that an index of a payload field may serve fails where there is none.
+        text: the type of moderately long text that is not in an index.
+        takes_parts: whether some statements are executed as several statements; see `statements.parts`.
+        writes_alone: whether only one transaction writes at a time, and may fail if it writes after it has read.
+        server_clock: whether the database provides the time; if not, it is passed to each statement.
+        keeps_dead_entries: whether entries of claimed rows stay at the head of the index for a while, so that claims
+            must start after them.
+        ranges_by_rows: whether an index serves a range whose bounds come from another row; if not, only constants.
+        asks_for_indexes: whether a statement written for the index of a payload field fails if the index is missing.
         compares_rows: whether several columns can be compared together, as in (a, b) > (1, 2) and (a, b) IN ….
-        answers_held: whether an insert that skips rows whose key is taken also returns the ids of the holders.
+        answers_held: whether an insert that skips rows with taken keys also returns the ids of the rows that hold them.
         checks_json: whether the table needs a check that its JSON is valid.
-        keys: which of KEYS a primary key of a user's table can have.
-        dropping: options that Alembic needs to drop a column that has a default.
-        chunk: how many rows one statement takes at most.
-        most_values: how many bound values one statement takes at most; None: as many as fit into a statement.
-        chunk_bytes: how many characters of payload one statement takes at most.
-        savepoints: what sets a savepoint, what goes back to it, and what checks constraints now that are otherwise
-            checked at the end, if there are such.
-        apart: two queries, the second of which answers whether each of them was a transaction of its own; None if
-            an index cannot be made outside a transaction while others write. Else there is an `index_lock`, too.
+        keys: the types in KEYS that a primary key of a user's table can have.
+        dropping: options that Alembic needs to drop a column with a default.
+        chunk: the maximum number of rows in one statement.
+        most_values: the maximum number of bound values in one statement; None: as many as fit into a statement.
+        chunk_bytes: the maximum number of characters of payload in one statement.
+        savepoints: the statement that sets a savepoint, the one that rolls back to it, and, if the database has
+            deferred constraints, the one that checks them immediately.
+        apart: two queries, the second of which tells whether each ran in its own transaction; None if an index
+            cannot be created outside a transaction without blocking writes. If set, `index_lock` must work too.
     """
 
     name: str
@@ -80,14 +80,14 @@ class Types(ABC):
     keys: tuple[type, ...] = KEYS
     dropping: Mapping[str, Any] = {}
     chunk = 5_000
-    most_values: int | None = 32_766  # what SQLite takes unless it was built otherwise, and half of PostgreSQL's
+    most_values: int | None = 32_766  # SQLite's default limit, and half of PostgreSQL's
     chunk_bytes = 8 << 20
     savepoints: tuple[str, str, str | None] = ("SAVEPOINT duerow_row", "ROLLBACK TO SAVEPOINT duerow_row", None)
     apart: tuple[Executable, Executable] | None = None
 
     @property
     def names(self) -> frozenset[str]:
-        """All of SQLAlchemy's names for it."""
+        """All of SQLAlchemy's names for the database."""
         return frozenset((self.name,))
 
     @property
@@ -96,16 +96,16 @@ class Types(ABC):
         return Text(collation=self.bytewise)
 
     def plain(self) -> SqlDialect:
-        """Return SQLAlchemy's dialect for printing statements without values."""
+        """Return the SQLAlchemy dialect for printing statements without values."""
         made: SqlDialect = registry.load(self.name)()
         return made
 
     def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
-        """Return SQLAlchemy's dialect in which statements are written for a driver.
+        """Return the SQLAlchemy dialect that compiles statements for a driver.
 
         Args:
-            driver: SQLAlchemy's dialect of the driver.
-            raw: whether they go directly to the driver, without SQLAlchemy.
+            driver: the driver's SQLAlchemy dialect.
+            raw: whether statements go directly to the driver, without SQLAlchemy.
         """
         return driver
 
@@ -124,14 +124,14 @@ class Types(ABC):
         return value.astimezone(UTC) if value.tzinfo else in_utc(value)
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
-        """Return a function that turns moments like this one, not null, into UTC datetimes; None if they are."""
+        """Return a function that converts non-null values like this one to UTC datetimes; None if they need none."""
         zone = getattr(value, "tzinfo", None)
         if zone is UTC:
             return None
         return in_utc if zone is None else self.read_moment
 
     def record(self, row: Sequence[Any]) -> Record:
-        """Return a row of `statements.RECORD` as a record, with its damage if it has any."""
+        """Return a row of `statements.RECORD` as a record, which notes any damage."""
         values = list(row)
         for place in MOMENTS:
             if values[place] is not None:
@@ -139,11 +139,11 @@ class Types(ABC):
         return examined(values)
 
     def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return whether rows of `statements.LENT` are of their usual types; a column normally holds no others."""
+        """Return whether rows of `statements.LENT` have the expected types; most databases enforce column types."""
         return True
 
     def read_json(self, value: Any) -> Any:
-        """Return a value of `Member.json` decoded, None for null."""
+        """Return the decoded value of `Member.json`; None for null."""
         return None if value is None else decode_json(value)
 
 

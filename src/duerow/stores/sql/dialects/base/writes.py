@@ -1,4 +1,4 @@
-"""Writes, and what they return."""
+"""Writes, and the rows they return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from duerow.stores.sql.dialects.base.expressions import Expressions
 
 
 class Writes(Expressions):
-    """Writes, and what they return. By default they are single statements, with RETURNING and ON CONFLICT."""
+    """Writes, and the rows they return. By default they are single statements, with RETURNING and ON CONFLICT."""
 
     # Changing rows.
 
@@ -25,14 +25,14 @@ class Writes(Expressions):
         returning: Sequence[ColumnElement[Any]] = (),
         given: FromClause | None = None,
     ) -> Executable:
-        """Return a statement that changes rows, and returns them as they are afterwards.
+        """Return a statement that changes rows and returns their new state.
 
         Args:
             table: the table.
             which: the conditions on the rows.
             values: the new values of columns, in terms of the old ones.
-            returning: what to return of each row.
-            given: the given rows to which `which` and `values` refer.
+            returning: the expressions to return for each row.
+            given: the given rows that `which` and `values` refer to.
         """
         changed = update(table).where(*which).values(values)
         return changed.returning(*returning) if returning else changed
@@ -45,7 +45,7 @@ class Writes(Expressions):
         values: Mapping[str, Any],
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
-        """As `change`, for rows whose primary keys a query reads and locks; `which` is the same as a condition."""
+        """As `change`, for rows whose primary keys a query reads and locks; `which` is the same condition."""
         return update(table).where(*which).values(values).returning(*returning)
 
     # Removing rows.
@@ -58,12 +58,12 @@ class Writes(Expressions):
         which: Sequence[ColumnElement[bool]] = (),
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Return a statement that removes rows equal to a given one in these columns, and returns them."""
+        """Return a statement that removes rows that match a given row in these columns, and returns them."""
         gone = delete(table).where(*which, *self.equal_given(table, given, names))
         return gone.returning(*returning) if returning else gone
 
     def equal_given(self, table: Table, given: FromClause, names: Sequence[str]) -> list[ColumnElement[bool]]:
-        """Return the condition that a row equals a given one in these columns."""
+        """Return the condition that a row matches a given row in these columns."""
         theirs = select(*(given.c[name] for name in names))
         if len(names) == 1:
             return [table.c[names[0]].in_(theirs)]
@@ -76,14 +76,14 @@ class Writes(Expressions):
         which: Sequence[ColumnElement[bool]],
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Return a statement that removes rows whose primary keys a query reads; `which` is the same as a condition."""
+        """Return a statement that removes rows whose primary keys a query reads; `which` is the same condition."""
         gone = delete(table).where(*which)
         return gone.returning(*returning) if returning else gone
 
     def remove_where(
         self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
     ) -> Executable:
-        """Return a statement that removes the few rows for which a condition holds, and returns them."""
+        """Return a statement that removes the few rows that match a condition, and returns them."""
         return delete(table).where(*which).returning(*returning)
 
     # Adding rows.
@@ -100,14 +100,14 @@ class Writes(Expressions):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Return an INSERT of messages that skips those whose key a live one has, and returns the others.
+        """Return an INSERT of messages that skips those whose key a live message has, and returns the others.
 
         Args:
             added: the INSERT.
             keys: the columns of the unique index.
-            only: which rows are in that index.
-            returning: what to return, the id first.
-            told_ids: whether the rows come with their ids; see also `answers_held`.
+            only: the condition for rows to be in that index.
+            returning: the expressions to return, the id first.
+            told_ids: whether the rows already have ids; see also `answers_held`.
         """
         passing = added.on_conflict_do_nothing(index_elements=list(keys), index_where=only)
         answered: Executable = passing.returning(*returning) if returning else passing
@@ -131,12 +131,12 @@ class Writes(Expressions):
         Args:
             added: the INSERT.
             keys: the columns of the primary key.
-            new: returns the new values of such a row, from the columns of the row to be inserted.
-            only: which of them to change.
+            new: returns the new values of an existing row, given the columns of the row to be inserted.
+            only: the condition for existing rows to be changed.
         """
         return added.on_conflict_do_update(index_elements=list(keys), set_=new(added.excluded), where=only)
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Return a `put` that returns the rows it wrote: exactly those for which `written` holds."""
+        """Return a `put` that returns the rows it wrote, which are exactly those that match `written`."""
         answered: Executable = put.returning(*returning)
         return answered

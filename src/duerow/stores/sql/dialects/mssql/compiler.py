@@ -1,7 +1,7 @@
-"""How statements are written in T-SQL: the parts for which SQLAlchemy's own compiler would need to know the tables.
+"""How statements are written in T-SQL: the parts where SQLAlchemy's own compiler would need to know the tables.
 
-T-SQL has no boolean values, no rows of values, no FOR UPDATE, and no clock that is certain to return the same time
-twice in a statement. Each of them is replaced here by what T-SQL has.
+T-SQL has no boolean values, no row values, no FOR UPDATE, and no clock that is guaranteed to return the same time
+twice in a statement. The compiler here replaces each of them with a T-SQL equivalent.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ from sqlalchemy.types import UserDefinedType
 from duerow.stores.sql.dialects.base import LINE, JsonText
 
 CODE_POINTS: Final = "code points"
-"""Marks text to be compared by code point, trailing spaces included: see `Points`."""
+"""Marks text to be compared by code point, including trailing spaces; see `Points`."""
 
 BYTEWISE: Final = "Latin1_General_100_BIN2"
 UTF8: Final = "Latin1_General_100_BIN2_UTF8"
 
 LONGEST_WORD: Final = 350
-"""Code units of UTF-16: 512 bytes of UTF-8 in at most 255 characters never take more."""
+"""Code units of UTF-16: 512 bytes of UTF-8 in at most 255 characters never need more."""
 
 WORD_BYTES: Final = "utf-16-le"
 """The encoding of a `Word`."""
 
 NTH: Final = "nth"
-"""The column of given rows that tells their order."""
+"""The column of given rows that numbers them in order."""
 
 _PREDICATES: Final = frozenset(
     (
@@ -80,16 +80,16 @@ _STRICTLY: Final[dict[Any, Any]] = {
     **{operators.lt: operators.lt, operators.le: operators.lt},
     **{operators.gt: operators.gt, operators.ge: operators.gt},
 }
-"""The comparison of the first values of two rows that decides unless they are equal."""
+"""For each comparison of rows, the comparison of their first values, which decides unless those are equal."""
 
 _Compiling: Final[Any] = MSSQLCompiler
 MOMENT: Final[Any] = DATETIME2(precision=6)  # type: ignore[no-untyped-call]
 
 
 class Word(UserDefinedType[str]):
-    """Text that is stored as its bytes in UTF-16, so that it is compared byte for byte.
+    """Text stored as its bytes in UTF-16, so that it is compared byte for byte.
 
-    SQL Server turns NVARCHAR into these bytes and back without a loss, whatever the database's collation is.
+    SQL Server converts NVARCHAR to these bytes and back without loss, whatever the database's collation is.
     """
 
     cache_ok = True
@@ -107,7 +107,7 @@ class TsqlNow(FunctionElement[datetime]):
 
 
 class Points(FunctionElement[Any]):
-    """Text as bytes of UTF-8, whose order is that of code points."""
+    """Text as bytes of UTF-8, which sort in the order of code points."""
 
     inherit_cache = True
 
@@ -127,7 +127,7 @@ class TextOf(FunctionElement[Any]):
 
 
 class NextId(FunctionElement[int]):
-    """The next number of a sequence, in the order of a column or in none."""
+    """The next number of a sequence, optionally in the order of some columns."""
 
     type = BigInteger()
     inherit_cache = False
@@ -147,22 +147,22 @@ class Compiler(MSSQLCompiler):
         if self.reads_time and isinstance(getattr(self, "string", None), str):
             self.string = f"DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); {self.string}"
 
-    # What is true or false.
+    # Conditions and boolean values.
 
     def condition(self, element: Any, **kw: Any) -> str:
-        """Return an element in a place where T-SQL wants a condition."""
+        """Return an element for a place where T-SQL requires a condition."""
         if isinstance(element, True_ | False_):
             return "1 = 1" if isinstance(element, True_) else "1 = 0"
         written: str = self.process(element, **kw)
         return written if is_predicate(element) else f"{written} = 1"
 
     def value(self, element: Any, **kw: Any) -> str:
-        """Return an element in a place where T-SQL wants a value: a condition as 1 or 0, unknown as 0."""
+        """Return an element for a place where T-SQL requires a value: a condition becomes 1 or 0, and unknown 0."""
         written: str = self.process(element, **kw)
         return f"CASE WHEN {written} THEN 1 ELSE 0 END" if is_predicate(element) else written
 
     def visit_case(self, clause: Any, **kw: Any) -> str:
-        """Write CASE, whose branches are conditions and values."""
+        """Write CASE, whose branches consist of conditions and values."""
         whens = "".join(f"WHEN {self.condition(when)} THEN {self.value(then)} " for when, then in clause.whens)
         otherwise = "" if clause.else_ is None else f"ELSE {self.value(clause.else_)} "
         return f"CASE {whens}{otherwise}END"
@@ -185,9 +185,9 @@ class Compiler(MSSQLCompiler):
         return "(" + ", ".join(self.value(each) for each in func.clauses) + ")"
 
     def visit_coalesce_func(self, fn: Any, **kw: Any) -> str:
-        """Write COALESCE, of words if one of its values is a word; JSON beside a user's column stays as it is stored.
+        """Write COALESCE, of words if any value is a word; JSON next to a user's column keeps its stored form.
 
-        Text under two collations is in conflict unless one of them is given here.
+        Text in two collations conflicts unless one of them is named here.
         """
         values = list(fn.clauses)
         if any(_is_users_json(each) for each in values):
@@ -200,7 +200,7 @@ class Compiler(MSSQLCompiler):
     # Comparisons.
 
     def visit_binary(self, binary: Any, *args: Any, **kw: Any) -> str:
-        """Write a comparison: of rows value by value, of a word with text as words, by code point as bytes."""
+        """Write a comparison: rows value by value, a word and text as words, and text by code point as bytes."""
         left, right, operator = binary.left, binary.right, binary.operator
         if isinstance(bare(left), Tuple):
             return str(self.process(_by_columns(bare(left), bare(right), operator).self_group(), **kw))
@@ -213,12 +213,12 @@ class Compiler(MSSQLCompiler):
         return str(_Compiling.visit_binary(self, binary, *args, **kw))
 
     def visit_bindparam(self, bindparam: Any, *args: Any, **kw: Any) -> str:
-        """Write a placeholder with its type, which drivers would guess from the value."""
+        """Write a placeholder with its type, which drivers would otherwise guess from the value."""
         written = str(_Compiling.visit_bindparam(self, bindparam, *args, **kw))
         return _cast(written, bindparam.type)
 
     def visit_cast(self, cast: Any, **kw: Any) -> str:
-        """Write CAST, except of a word, which a cast would truncate."""
+        """Write CAST, except for a word, which a cast would truncate."""
         if isinstance(cast.clause.type, Word) and isinstance(cast.type, Word):
             return str(self.process(cast.clause, **kw))
         return str(_Compiling.visit_cast(self, cast, **kw))
@@ -226,11 +226,11 @@ class Compiler(MSSQLCompiler):
     # Rows.
 
     def visit_select(self, select_stmt: Any, *args: Any, **kw: Any) -> str:
-        """Write SELECT: with hints instead of FOR UPDATE, and no condition among its columns."""
+        """Write SELECT with hints instead of FOR UPDATE, and without conditions among its columns."""
         return str(_Compiling.visit_select(self, _selectable(select_stmt), *args, **kw))
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
-        """Write TOP with its number in parentheses, so that it may be any expression."""
+        """Write TOP with its number in parentheses, so that the number can be any expression."""
         limit = select._limit_clause
         top = "" if limit is None else f"TOP ({self.process(limit, **kw)}) "
         return f"DISTINCT {top}" if select._distinct else top
@@ -269,7 +269,7 @@ class TsqlTypes(MSTypeCompiler):
 
 
 class TsqlNames(MSIdentifierPreparer):
-    """Writes names: in brackets also those that only some parsers take for keywords."""
+    """Writes names; those that only some parsers treat as keywords are put in brackets too."""
 
     reserved_words = MSIdentifierPreparer.reserved_words | {"definition"}
 
@@ -286,12 +286,12 @@ class TSql(MSDialect):
 
 
 def written(paramstyle: Any = "qmark") -> TSql:
-    """Return the dialect in which statements are written."""
+    """Return the dialect that compiles statements."""
     return TSql(paramstyle=paramstyle)  # type: ignore[no-untyped-call]
 
 
 def is_predicate(element: Any) -> bool:
-    """Return whether an element is a condition in T-SQL, not a value."""
+    """Return whether an element is a condition in T-SQL rather than a value."""
     element = bare(element)
     if isinstance(element, BooleanClauseList | AsBoolean):
         return True
@@ -303,7 +303,7 @@ def is_predicate(element: Any) -> bool:
 
 
 def _is_users_json(element: Any) -> bool:
-    """Return whether it is a column of JSON in a table of a user's own."""
+    """Return whether an element is a JSON column in a user's own table."""
     of_a_table = isinstance(element, Column) and isinstance(element.table, Table)
     return of_a_table and isinstance(element.type, JsonText) and LINE in element.table.info
 
@@ -329,7 +329,7 @@ def _is_collated(element: Any) -> bool:
 
 
 def plain_text(element: Any) -> Any:
-    """Return text without its collation; a word as text."""
+    """Return text without its collation, and a word as text."""
     element = bare(element).left if _is_collated(element) else element
     return TextOf(element) if isinstance(element.type, Word) else element
 
@@ -365,7 +365,7 @@ def _alike(left: Any, right: Any) -> tuple[Any, Any] | None:
 
 
 def _by_columns(left: Any, right: Any, operator: Any) -> ColumnElement[bool]:
-    """Return a comparison of rows by their first values, and of equal ones by the rest."""
+    """Return a comparison of rows by their first values, or by the rest if those are equal."""
     ours, theirs = list(left.clauses), list(right.clauses)
     if operator is operators.eq:
         return and_(*(mine == their for mine, their in zip(ours, theirs, strict=True)))
@@ -378,7 +378,7 @@ def _by_columns(left: Any, right: Any, operator: Any) -> ColumnElement[bool]:
 def _cast(placeholder: str, kind: Any) -> str:
     match kind:
         case Word():
-            return f"CAST(CAST({placeholder} AS NVARCHAR(4000)) AS VARBINARY(8000))"  # so that nothing is cut
+            return f"CAST(CAST({placeholder} AS NVARCHAR(4000)) AS VARBINARY(8000))"  # so that nothing is truncated
         case DATETIME2():
             return f"CAST({placeholder} AS DATETIME2(6))"
         case Boolean():
@@ -395,7 +395,7 @@ def _cast(placeholder: str, kind: Any) -> str:
 
 
 def _selectable(select: Any) -> Any:
-    """Return a query whose columns are values, and which locks rows by hints."""
+    """Return a query whose columns are values, and whose row locks are written as hints."""
     columns = list(select._raw_columns)
     shown = [_shown(each) for each in columns]
     if any(new is not old for new, old in zip(shown, columns, strict=True)):
@@ -414,7 +414,7 @@ def _selectable(select: Any) -> Any:
 
 
 def tables_of(query: Select[Any]) -> list[Any]:
-    """Return the tables that a query itself reads, also under aliases."""
+    """Return the tables that a query itself reads, including those under aliases."""
     found: list[Any] = []
     for source in query.get_final_froms():
         ends = [source.left, source.right] if isinstance(source, Join) else [source]
@@ -423,7 +423,7 @@ def tables_of(query: Select[Any]) -> list[Any]:
 
 
 def _locks(asked: Any) -> list[str]:
-    """Return the hints that lock rows: against changes, or against other locks too; until the transaction ends."""
+    """Return the hints that lock rows until the transaction ends, against changes or also against other locks."""
     locks = ["ROWLOCK", "REPEATABLEREAD" if asked.read else "UPDLOCK"]
     return [*locks, "READPAST"] if asked.skip_locked else locks
 

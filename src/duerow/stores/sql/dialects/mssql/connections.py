@@ -1,4 +1,4 @@
-"""Connections to SQL Server: T-SQL statements begin transactions, and a `Word` comes back as bytes."""
+"""Connections to SQL Server: transactions begin with a T-SQL statement, and drivers return a `Word` as bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "BEGIN TRANSACTION"
 _ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK"
-"""The code of a deadlock, which has already ended the victim's transaction."""
+"""The code of a deadlock, after which the victim's transaction has already ended."""
 
 
 def plain_rows(rows: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -55,7 +55,7 @@ class TsqlSteps(RawInParts):
         if not step.statement.returns:
             return []
         while cursor.description is None and cursor.nextset():
-            pass  # a count of rows stands before the rows, where the session asks for counts
+            pass  # a row count precedes the rows if the session has asked for counts
         return plain_rows(cursor.fetchall())
 
     def _begin(self) -> None:
@@ -67,11 +67,11 @@ class TsqlSteps(RawInParts):
             self._by_hand = True
 
     def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         if self._by_hand:
             try:
                 self._cursor.execute(_ROLLBACK)
-            except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+            except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
                 return False
             finally:
                 self._ended()
@@ -89,7 +89,7 @@ class StepsThrough(ThroughSqlalchemy):
 
 
 class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
-    """As `StepsThrough`, awaited; also on connections of duerow's own, where it begins and ends transactions."""
+    """As `StepsThrough`, awaited; also for duerow's own connections, where it begins and ends transactions."""
 
     async def __call__(self, step: Any) -> Any:
         """Execute one step with all of its parts."""
@@ -107,12 +107,12 @@ class AwaitedStepsThrough(AwaitedThroughSqlalchemy):
             await self.connection.exec_driver_sql(_BEGIN)
 
     async def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked."""
+        """Roll back any open transaction; return whether that worked."""
         try:
             if self.begun:
                 await self.connection.exec_driver_sql(_ROLLBACK)
             await self.connection.rollback()
-        except Exception:  # it broke just now: the server rolls back, and the caller throws the connection away
+        except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         return True
 
@@ -135,7 +135,7 @@ class AwaitedSqlServerConnections(AwaitedConnections):
     """Connections of one async engine on aioodbc; as `AwaitedConnections`."""
 
     def steps_through(self, connection: AsyncConnection, texts: Texts, alone: bool = False) -> AwaitedThroughSqlalchemy:
-        """Return the object that executes steps on an SQLAlchemy connection that does not commit each statement."""
+        """Return the object that executes steps on an SQLAlchemy connection, which does not commit each statement."""
         own = connection.sync_connection
         if not alone and own is not None and getattr(own.connection.dbapi_connection, "autocommit", False) is True:
             raise no_transaction("the SQLAlchemy connection is in autocommit mode")

@@ -1,7 +1,6 @@
-"""SQL Server 2019 and later, through pyodbc and aioodbc: one UPDATE … OUTPUT claims, skipping rows that others hold.
+"""SQL Server 2019 and later, through pyodbc and aioodbc: one UPDATE … OUTPUT claims, skipping rows locked by others.
 
-No server has executed any of this yet: people and a parser of T-SQL have read the statements. See the
-design note.
+None of this has run on a server yet: the statements were reviewed, and checked by a T-SQL parser. See the design note.
 """
 
 from __future__ import annotations
@@ -56,14 +55,14 @@ from duerow.stores.sql.dialects.mssql.server import TsqlServer
 from duerow.stores.sql.dialects.mssql.writes import TsqlWrites
 
 LOCK_WAIT: Final = 30_000
-"""Milliseconds for which duerow's own connections wait for a lock before they repeat the transaction."""
+"""How many milliseconds duerow's own connections wait for a lock before they repeat the transaction."""
 
 
 class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, Dialect):
     """Rows found by other rows are changed by UPDATE … OUTPUT; an upsert is an UPDATE and an INSERT.
 
-    A payload field cannot have an index: it would need a computed column of JSON_VALUE, which does not tell kinds of
-    values apart.
+    Indexes of payload fields are not supported: they would need a computed column of JSON_VALUE, which does not
+    distinguish kinds of values.
     """
 
     name = "mssql"
@@ -80,11 +79,11 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
     savepoints: tuple[str, str, str | None] = "SAVE TRANSACTION duerow_row", "ROLLBACK TRANSACTION duerow_row", None
     compares_rows = False
     dropping: Mapping[str, Any] = {"mssql_drop_default": True}
-    chunk = 1_000  # a statement of 5,000 locks would lock the whole table, and a changed row takes several
+    chunk = 1_000  # 5,000 locks in a statement would lock the whole table, and changing a row takes several
     most_values: int | None = 2_100
 
     def plain(self) -> SqlDialect:
-        """Return the dialect in which statements are written."""
+        """Return the dialect that compiles statements."""
         return written()
 
     def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
@@ -94,15 +93,15 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
     # Time, text and JSON.
 
     def now(self) -> ColumnElement[Any]:
-        """Return the server's time in UTC, the same wherever it stands in a statement."""
+        """Return the server's time in UTC, which is the same everywhere in a statement."""
         return TsqlNow()
 
     def clock(self) -> ColumnElement[Any]:
-        """Return it as an expression: users' statements declare no variable."""
+        """Return the time as an expression, because users' statements do not declare the variable."""
         return cast(func.sysutcdatetime(), self.moment)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Add days, seconds and microseconds separately: DATEADD takes 32 bits."""
+        """Add days, seconds and microseconds separately: DATEADD only takes 32-bit numbers."""
         second, day = const(1_000_000), const(86_400)
         seconds = span.op("/")(second)
         parts = {
@@ -115,7 +114,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return moment
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return how long it is since 1970."""
+        """Return the number of microseconds since 1970."""
         epoch: ColumnElement[Any] = literal_column("CAST('1970-01-01' AS DATETIME2(6))")
         return func.datediff_big(literal_column("MICROSECOND"), epoch, moment, type_=BigInteger())
 
@@ -124,56 +123,56 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return member(document, names)
 
     def read_json(self, value: Any) -> Any:
-        """Return the value behind its kind."""
+        """Return the value that follows its kind."""
         return read_json(value)
 
     def real(self, value: float) -> ColumnElement[Any]:
-        """Return a bound FLOAT, of 64 bits."""
+        """Return a bound 64-bit FLOAT."""
         return literal(value, Double())
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Compare with a dot after both sides, since trailing spaces count; brackets are escaped."""
+        """Append a dot to both sides, because trailing spaces are significant; brackets are escaped."""
         known = collate(plain_text(text).op("+")(literal_column("N'.'")), BYTEWISE)
         return known.like(literal(pattern.replace("[", "\\[") + ".", Text()), escape="\\")
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; a disabled one cannot be used, and a heap has no name."""
+        """Read the indexes from the catalogue; disabled indexes cannot be used, and a heap has no name."""
         index = TableClause("indexes", column("object_id"), column("name"), column("is_disabled"), schema="sys")
         usable = case((index.c.is_disabled == const(0), const(1)), else_=const(0))
         here = index.c.object_id == func.object_id(literal(self.named(table), Text()), type_=Integer())
         return select(index.c.name, usable.label("usable")).where(here, index.c.name.is_not(None))
 
     def write_moment(self, moment: datetime | None) -> str | None:
-        """Return the moment in UTC as text, in the one form that is independent of session settings."""
+        """Return the moment in UTC as text, in the only format that does not depend on session settings."""
         return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
-        """Name the index: rows read in another order would have to be sorted, and all of them would be locked.
+        """Name the index: rows read in another order would all be locked and then sorted.
 
-        A filtered index can be named only if the query literally contains its condition.
+        A filtered index can only be named if the query literally contains its condition.
         """
         name = table.info.get(LINE, f"{table.name}_{'heads' if grouped else 'due'}")
         index = self.plain().identifier_preparer.quote(name).replace("%", "%%")
         return found.where(table.c.due_at.is_not(None)).with_hint(table, f"INDEX({index})")
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order by whether it is null first: nulls sort first, and last only in descending order."""
+        """Put nulls last explicitly in ascending order; in descending order they already come last."""
         return [column.desc()] if descending else [case((column.is_(None), const(1)), else_=const(0)), column]
 
     def locked(self, query: Select[Any], table: Table) -> Select[Any]:
-        """Return it with a hint in the form of SQLAlchemy's own dialect: T-SQL has no FOR UPDATE."""
+        """Return the query with a hint in the form of SQLAlchemy's own dialect: T-SQL has no FOR UPDATE."""
         return query.with_hint(table, "WITH (ROWLOCK, UPDLOCK)")
 
     def shown_moment(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with CONVERT, in the style of ODBC."""
+        """Format the moment with CONVERT, in the ODBC style."""
         return func.convert(literal_column("VARCHAR(19)"), moment, const(120))
 
     def shown_number(self, number: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it as NVARCHAR."""
+        """Return the number as NVARCHAR."""
         return cast(number, NVARCHAR(20))
 
     def lease_failure(self, said: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return JSON with the message escaped between its quotes."""
+        """Return JSON with the escaped message between quotes."""
         return func.concat(
             const('{"message":"'),
             func.string_escape(said, const("json")),
@@ -184,22 +183,22 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
     # Transactions and errors.
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
-        """Take an application lock that ends with its transaction, since a savepoint cannot be queried."""
-        # A driver that begins by itself has the server begin with the first statement that reads a table.
+        """Take an application lock that ends with the transaction, because a savepoint cannot be queried."""
+        # If the driver begins transactions implicitly, the server begins one at the first statement that reads a table.
         connection.exec_driver_sql("SELECT TOP (1) 1 FROM sys.schemas").fetchall()
         connection.exec_driver_sql(
             f"EXEC sp_getapplock @Resource = N'duerow_{mark}', @LockMode = N'Exclusive', @LockOwner = N'Transaction'"
         )
 
     def marked(self, connection: Connection, mark: str, own: bool) -> bool:
-        """Return whether the transaction still has it."""
+        """Return whether the transaction still holds the lock."""
         mode = f"APPLOCK_MODE(N'public', N'duerow_{mark}', N'Transaction')"
         found = connection.exec_driver_sql(f"SELECT CASE WHEN @@TRANCOUNT > 0 THEN {mode} END").scalar_one()
         return bool(found == "Exclusive")
 
     @contextmanager
     def timed(self, raw: Any, milliseconds: int) -> Iterator[None]:
-        """Make cursors that are created within the block give up after this time, in ODBC's whole seconds."""
+        """Make cursors created within the block time out after this long, rounded to whole seconds for ODBC."""
         before, raw.timeout = raw.timeout, -(-milliseconds // 1_000)
         try:
             yield
@@ -207,9 +206,9 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
             raw.timeout = before
 
     def ran_out_of_time(self, error: BaseException) -> bool:
-        """Return whether the ODBC driver gave up waiting for an answer."""
+        """Return whether the ODBC driver timed out waiting for a response."""
         return state_of(error) == OUT_OF_TIME
 
     def explain(self, error: BaseException) -> DuerowError | None:
-        """Return duerow's error for a driver's: by the server's number, else by SQLSTATE."""
+        """Return duerow's error for a driver's error, based on the server's error number or else the SQLSTATE."""
         return explained(error)

@@ -1,4 +1,4 @@
-"""Writes in T-SQL: changes of rows found by other rows, with OUTPUT; inserts of missing rows; and tables."""
+"""Writes in T-SQL: changes of rows found through other rows, with OUTPUT; inserts of missing rows; and tables."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class TsqlWriting(Executable, ClauseElement):
 
 
 class TsqlChange(TsqlWriting):
-    """An UPDATE or a DELETE of rows that are found by other rows.
+    """An UPDATE or a DELETE of rows that are found through other rows.
 
     Args:
-        table: whose rows.
-        source: the rows by which they are found; None: only the condition finds them.
-        which: which rows of the table.
-        values: the new values by the names of columns, in terms of the old ones; None: the rows are deleted.
-        returning: what to answer.
+        table: the table that has the rows.
+        source: the rows through which they are found; None: only the condition finds them.
+        which: the condition for rows of the table.
+        values: the new values by column name, in terms of the old ones; None: the rows are deleted.
+        returning: the columns to return.
         hints: how the rows are read.
     """
 
@@ -86,12 +86,12 @@ def _write_change(element: TsqlChange, compiler: Any, **kw: Any) -> str:
                 f"{compiler.preparer.format_column(element.table.c[label])} = {compiler.value(value)}"
                 for label, value in element.values.items()
             )
-            verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
+            verb = f"UPDATE {name} SET {sets}"  # noqa: S608 - built from SQLAlchemy's output
         which = "deleted" if element.values is None else "inserted"
         answer = compiler.output(element.table, element.returning_columns, which)
-        ours = LINE not in element.table.info  # how the rows of a user's table lie is not known
+        ours = LINE not in element.table.info  # how the rows of a user's table are stored is unknown
         numbered = ours and all(isinstance(key.type, Integer) for key in element.table.primary_key)
-        index = "INDEX(1), " if numbered else ""  # the rows themselves, in the order of the key
+        index = "INDEX(1), " if numbered else ""  # the clustered index: the rows themselves, in the order of the key
         read = f"{name} WITH ({index}{element.hints})"
         where = compiler.condition(element.which)
         if element.source is None:
@@ -101,18 +101,18 @@ def _write_change(element: TsqlChange, compiler: Any, **kw: Any) -> str:
 
 
 class Add(TsqlWriting):
-    """An INSERT of rows whose keys do not exist yet; of several with the same key only the first.
+    """An INSERT of rows whose keys do not exist yet; of several rows with the same key, only the first is added.
 
     Args:
-        table: whose rows.
-        rows: the columns' values by their names, in order.
+        table: the table.
+        rows: the columns' values by name, in order.
         keys: the columns that identify rows.
-        only: the condition under which they do; None: always.
-        returning: what to answer.
-        index: the name of the index of the keys, None for the primary key.
+        only: the condition under which they identify a row; None: always.
+        returning: the columns to return.
+        index: the name of the index of the keys; None for the primary key.
         once: whether several of the new rows may have the same key.
-        order: the order of the rows, if not that of the query.
-        sequence: where their ids come from, if they have none.
+        order: the order of the rows, if it differs from the query's.
+        sequence: the sequence that generates ids for rows without one.
         mixed: whether the new rows come with ids, and some of them may not belong in the index.
     """
 
@@ -139,7 +139,7 @@ class Add(TsqlWriting):
             place = {name: bare(each) for name, each in zip(names, rows.selected_columns, strict=True)}
             by = order or [select(literal_column("1")).scalar_subquery()]
             alike = [place[key.name] for key in keys]
-            if mixed:  # whoever is outside of the index is alike to nobody
+            if mixed:  # a row outside the index never has a duplicate
                 alike.append(case((_as_of(only, table, place), literal_column("0")), else_=place["id"]))
             number = func.row_number().over(partition_by=alike, order_by=by)
             rows = rows.add_columns(number.label("copy_number"))
@@ -160,10 +160,10 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
     same = " AND ".join(f"held.{key} = fresh.{key}" for key in keyed)
     if element.only is not None:
         only = compiler.condition(ClauseAdapter(held).traverse(element.only))
-        # A row of which this does not hold, such as one that is dead on arrival, is in nobody's way.
+        # A row that does not meet the condition, such as a message that is added as dead, conflicts with no other row.
         same += f" AND {only} AND {only.replace('held.', 'fresh.')}"
     index = "" if element.index is None else f", INDEX({element.index})"
-    taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - made of what SQLAlchemy wrote
+    taken = f"EXISTS (SELECT 1 FROM {name} AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK{index}) WHERE {same})"  # noqa: S608 - built from SQLAlchemy's output
     free = f"NOT {taken}"
     if element.mixed:
         free = f"fresh.copy_number = 1 AND {free}"
@@ -175,11 +175,11 @@ def _write_add(element: Add, compiler: Any, **kw: Any) -> str:
     if element.sequence is not None:
         over = f" OVER ({order.strip()})" if order else ""
         columns, shown, order = ["id", *columns], f"NEXT VALUE FOR {element.sequence}{over}, {shown}", ""
-    return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - made of what SQLAlchemy wrote
+    return f"INSERT INTO {name} ({', '.join(columns)}){answer} SELECT {shown} FROM {source} WHERE {free}{order}"  # noqa: S608 - built from SQLAlchemy's output
 
 
 def _as_of(condition: Any, table: Table, place: Mapping[str, Any]) -> Any:
-    """Return a condition on a table's columns as one on their future values."""
+    """Return a condition on a table's columns as a condition on their future values."""
 
     def replace(element: Any, **_: Any) -> Any:
         return place[element.name] if isinstance(element, Column) and element.table is table else None
@@ -188,12 +188,12 @@ def _as_of(condition: Any, table: Table, place: Mapping[str, Any]) -> Any:
 
 
 class NumberedInsert(Insert):
-    """An INSERT whose rows get their ids in the order in which they are given.
+    """An INSERT whose rows get ids in the order in which they are given.
 
     Attributes:
         sequence: the sequence of the table's ids; None for an identity column.
-        told: the columns and the query to insert from; None: values.
-        order: the order of its rows, if they have one and no ids.
+        told: the columns and the query to insert from; None: values are inserted.
+        order: the order of the query's rows, if they have an order and no ids.
     """
 
     inherit_cache = False
@@ -202,7 +202,7 @@ class NumberedInsert(Insert):
     order: Sequence[Any] = ()
 
     def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
-        """Insert what a query reads, with ids in its order or in that of the given rows."""
+        """Insert the rows of a query, with ids in the order of the query or of the given rows."""
         self.told = list(names), rows
         if self.sequence is None or "id" in names:
             return super().from_select(names, rows, include_defaults)
@@ -211,13 +211,13 @@ class NumberedInsert(Insert):
             self.order = [each.c[NTH] for each in rows.get_final_froms() if NTH in each.c]
         number = func.row_number().over(order_by=self.order).label("line_number")
         fresh = labelled(rows.order_by(None), names, self.table).add_columns(number).subquery("fresh")
-        # A sequence gives its numbers in an order only to the outermost query.
+        # A sequence numbers rows in a specific order only in the outermost query.
         numbered = select(NextId(self.sequence, [fresh.c.line_number]), *(fresh.c[name] for name in names))
         return super().from_select(["id", *names], numbered, include_defaults)
 
 
 def rows_of(added: Any) -> tuple[list[str], Select[Any]]:
-    """Return the columns of an INSERT, and the query for what it would insert."""
+    """Return the columns of an INSERT, and the query for the rows it would insert."""
     if added.told is None:
         values = {getattr(column, "name", column): value for column, value in added._values.items()}
         names, rows = list(values), select(*(_labelled(value, name) for name, value in values.items()))
@@ -232,7 +232,7 @@ def _labelled(value: Any, name: str) -> Any:
 
 
 def labelled(rows: Select[Any], names: Sequence[str], table: Any) -> Select[Any]:
-    """Return a query whose columns have a table's names, and its types even where they are null."""
+    """Return a query whose columns have the names of a table's columns, and their types even for null."""
     columns = []
     for each, name in zip(rows.selected_columns, names, strict=True):
         value, kind = bare(each), table.c[name].type
@@ -244,14 +244,14 @@ def labelled(rows: Select[Any], names: Sequence[str], table: Any) -> Select[Any]
 
 
 class Put(InParts):
-    """Updates the rows that exist, locks the keys of those that do not, and then adds them.
+    """Updates the rows that exist, locks the keys of the rows that do not, and then adds those.
 
     Args:
-        added: the INSERT of all.
+        added: the INSERT of all rows.
         keys: the columns of the primary key.
         new: returns the new values of an existing row.
-        only: which of the existing rows to change.
-        returning: what to return of each row that was written.
+        only: the condition for existing rows to be changed.
+        returning: the columns to return for each row that was written.
     """
 
     def __init__(
@@ -272,11 +272,11 @@ class Put(InParts):
         self.returning_column_descriptions: Any = tuple(returning)
 
     def returning(self, *columns: ColumnElement[Any]) -> Put:
-        """Return the same, returning these columns."""
+        """Return the same statement, returning these columns."""
         return Put(*self._made, columns)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return the rows that either part wrote."""
+        """Return the rows that the UPDATE and the INSERT wrote."""
         rows: list[Any] = []
         for statement in self.statements:
             rows += yield Step(statement, values)
@@ -298,7 +298,7 @@ def _write_if_missing(element: IfMissing, compiler: Any, **kw: Any) -> str:
 
 
 class NeverLocked(ExecutableDDLElement):
-    """CREATE TABLE without lock escalation: however many rows are locked, the table never is."""
+    """CREATE TABLE without lock escalation: no number of row locks turns into a table lock."""
 
     def __init__(self, table: Table) -> None:
         self.element = table
@@ -312,5 +312,5 @@ def _write_never_locked(element: NeverLocked, compiler: Any, **kw: Any) -> str:
 
 
 def escaped(name: str) -> str:
-    """Return a name as it is written in a literal."""
+    """Return a name escaped for a literal."""
     return name.replace("'", "''")

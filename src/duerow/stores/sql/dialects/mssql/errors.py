@@ -11,8 +11,8 @@ CONFLICTS: Final = {1205, 1222, 2601, 2627, 3960, 3961, 51222}
 """Deadlock victim, lock timeout, a duplicate key (only possible in a race), a row changed since a snapshot."""
 
 OF_ROW: Final = {2601, 2627, 515, 547, 550, 220, 8115, 8152, 2628, 245, 241, 242, 8114, 511, 1946, 50000, 3609}
-"""What a row would hold is refused: a duplicate, NULL, a constraint, a view's check, a value out of range, too long or
-of another kind, a row that is too large, what a trigger raises."""
+"""The row is rejected: a duplicate, NULL, a constraint, a view's check, a value that is out of range, too long or of
+another kind, a row that is too large, or an error raised by a trigger."""
 
 UNAVAILABLE: Final = {
     *(-2, 64, 121, 233, 258, 596, 10053, 10054, 10060, 10061, 11001),
@@ -20,7 +20,7 @@ UNAVAILABLE: Final = {
     *(4221, 10928, 10929, 10936, 40143, 40166, 40197, 40501, 40540, 40544, 40549, 40550, 40551, 40552, 40553, 40613),
     *(49918, 49919, 49920),
 }
-"""No connection or a lost one; a killed session; the server stops, is read-only or out of space; Azure's."""
+"""No connection or a lost one; a killed session; a server that stops, is read-only or out of space; Azure's errors."""
 
 _NO_TABLES: Final = {207, 208, 2812}
 _FORBIDDEN: Final = {229, 230, 262, 297, 300, 911, 916, 1088, 2760, 4060, 15151, 15247, 18452, 18456, 18470, 18488}
@@ -28,7 +28,7 @@ _SKIPS_AT_A_LEVEL: Final = 650
 _HAS_TRIGGERS: Final = 334
 
 _NUMBER = re.compile(r"\((-?\d+)\)(?: \(SQL\w+\))?\s*(?:;.*)?$", re.DOTALL)
-"""The server's number at the end of ODBC's message, the only place where pyodbc passes it on."""
+"""The server's error number at the end of ODBC's message, the only place where pyodbc provides it."""
 
 _DUPLICATES: Final = {2601, 2627}
 _NAMES_ONLY: Final = {
@@ -38,20 +38,20 @@ _NAMES_ONLY: Final = {
     *_FORBIDDEN,
     *(_SKIPS_AT_A_LEVEL, _HAS_TRIGGERS, 515, 547, 8152),
 }
-"""Errors whose text names things, but quotes no value of a row."""
+"""Errors whose text contains names, but no values of a row."""
 
 _QUOTED: Final = re.compile(r"'([^']*)'")
 
 _DROPPED: Final = ("08", "HYT")
 
 OUT_OF_TIME: Final = "HYT00"
-"""The driver waited for an answer until its time limit."""
+"""The driver timed out waiting for a response."""
 
 _REFUSED: Final = ("28", "IM", "01000")
 
 
 def explained(error: BaseException) -> DuerowError | None:
-    """Return duerow's error for one of pyodbc's, by the server's number, else by SQLSTATE; None for any other."""
+    """Return duerow's error for a pyodbc error, by the server's number or else by SQLSTATE; None for any other."""
     module = type(error).__module__.partition(".")[0]
     if module not in ("pyodbc", "aioodbc", "sqlalchemy"):
         return None
@@ -87,7 +87,7 @@ def explained(error: BaseException) -> DuerowError | None:
 
 
 def _told(error: BaseException, state: str, number: int | None) -> str:
-    """Return the part of a message that holds only names: for a duplicate key, which constraint it is."""
+    """Return the part of a message that contains only names: for a duplicate key, the name of the constraint."""
     text = str(error.args[-1]) if error.args else ""
     if number in _DUPLICATES:
         names = _QUOTED.findall(text.partition("The duplicate key value")[0])
@@ -104,7 +104,7 @@ def state_of(error: BaseException) -> str:
 
 
 def _number(error: BaseException) -> int | None:
-    """Return the server's number of an error; None: the error is the driver's own, or the number is 0."""
+    """Return the server's number for an error; None if the error is the driver's own or the number is 0."""
     said = str(error.args[1]) if len(error.args) > 1 else ""
     found = _NUMBER.search(said)
     return int(found[1]) or None if found else None

@@ -1,4 +1,4 @@
-"""How an SQL Server is connected to."""
+"""How to connect to SQL Server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duerow.stores.sql.dialects.mssql.dialect import LOCK_WAIT, SqlServer
 
 
 def _prepare(engine: Engine, settings: Settings) -> None:
-    """Make each connection wait for locks for a limited time, and end its transaction at any error."""
+    """Make each connection wait for locks for a limited time, and end its transaction on any error."""
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:

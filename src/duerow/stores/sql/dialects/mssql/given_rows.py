@@ -1,4 +1,4 @@
-"""Rows of bound values in T-SQL: one bound text of JSON, which OPENJSON reads."""
+"""Rows of bound values in T-SQL: one bound JSON text, which OPENJSON reads."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _LIST: Final = Text()
 
 
 class TsqlRows(GivenRows):
-    """Rows of bound values in T-SQL: one bound text of JSON, which OPENJSON reads."""
+    """Rows of bound values in T-SQL: one bound JSON text, which OPENJSON reads."""
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return OPENJSON of one bound array of rows, and the shared values: one parameter, of at most 2,100."""
+        """Return OPENJSON of one bound array of rows, and the shared values: the array is one of 2,100 parameters."""
         differing = [label for label in columns if label not in alike]
         shown = ["CAST(line.[key] AS INT) AS nth" if differing else "1 AS nth"]
         shown += [_given(f"cell.[{label}]", label, columns[label]) for label in differing]
@@ -50,15 +50,15 @@ class TsqlRows(GivenRows):
         return query.bindparams(*binds).columns(column(NTH, Integer()), *typed).subquery(name)
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Return the columns that differ as JSON text: an array of rows, a single list of values for `among`."""
+        """Return the columns that differ as JSON text: an array of rows, or a single list of values for `among`."""
         if list(columns) == ["value"]:
             return {f"{name}_value": encode_json(list(columns["value"])).decode()}
         return {name: encode_json(list(zip(*columns.values(), strict=True))).decode()} if columns else {}
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return `IN` of the values of a bound array."""
+        """Return an `IN` condition on the values of a bound array."""
         value = _given("[value]", "value", column.type)
-        query = text(f"SELECT {value} FROM OPENJSON(CAST(:{name}_value AS NVARCHAR(MAX)))")  # noqa: S608 - of names of ours
+        query = text(f"SELECT {value} FROM OPENJSON(CAST(:{name}_value AS NVARCHAR(MAX)))")  # noqa: S608 - built from duerow's own names
         listed = query.bindparams(bindparam(f"{name}_value", type_=_LIST)).columns(literal_column("value", column.type))
         return column.in_(select(listed.subquery(f"{name}_listed").c.value))
 
@@ -104,11 +104,11 @@ def _given(cell: str, label: str, kind: TypeEngine[Any]) -> str:
         return f"CAST(CAST({cell} AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [{label}]"
     if label == "value" and isinstance(kind, Integer):
         return f"CAST({cell} AS {_read_as(kind)}) AS [{label}]"
-    if isinstance(kind, Text | NVARCHAR | JsonText):  # else two collations meet, of which neither wins
+    if isinstance(kind, Text | NVARCHAR | JsonText):  # otherwise two collations would conflict
         return f"{cell} COLLATE {BYTEWISE} AS [{label}]"
     return f"{cell} AS [{label}]"
 
 
 def _alike(placeholder: str, label: str, kind: TypeEngine[Any]) -> str:
-    """Return the value of a column in which all rows have the same."""
+    """Return the value of a column that is the same in all rows."""
     return f"{typed(placeholder, kind) if is_users(label, kind) else placeholder} AS [{label}]"

@@ -1,4 +1,4 @@
-"""What a path leads to in a JSON column, by OPENJSON."""
+"""The value at a path in a JSON column, read with OPENJSON."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from duerow.stores.sql.dialects.mssql.compiler import CODE_POINTS
 
 
 def member(document: ColumnElement[Any], names: Sequence[str]) -> Member:
-    """Look up the path with OPENJSON, which tells kinds apart and truncates nothing; invalid JSON has no members.
+    """Look up the path with OPENJSON, which distinguishes kinds and truncates nothing; invalid JSON has no members.
 
-    JSON_VALUE would return null for text of more than 4,000 characters, and the same for "5" and 5.
+    JSON_VALUE would return null for text of more than 4,000 characters, and the same value for "5" and 5.
     """
     kind, value = _looked_up(document, names, "type"), _looked_up(document, names, "value")
     is_number = kind == const(2)
@@ -49,7 +49,7 @@ def member(document: ColumnElement[Any], names: Sequence[str]) -> Member:
 
 
 def read_json(value: Any) -> Any:
-    """Return the value between its kind and a dot; without the dot, comparisons would ignore trailing spaces."""
+    """Return the value between its kind and a dot: without the dot, comparisons would ignore trailing spaces."""
     if value is None:
         return None
     kind, _, rest = str(value).partition(":")
@@ -57,7 +57,7 @@ def read_json(value: Any) -> Any:
 
 
 def _looked_up(document: ColumnElement[Any], names: Sequence[str], what: str) -> Any:
-    """Return the `type` or the `value` at a path; in an array a document may be anything."""
+    """Return the `type` or the `value` at a path; within an array, the document can be of any kind."""
     wrapped = func.concat(literal_column("N'['"), document, literal_column("N']'"), type_=Text())
     readable = case((func.isjson(wrapped, type_=Integer()) == const(1), wrapped), else_=literal_column("N'[]'"))
     steps = [
@@ -68,9 +68,9 @@ def _looked_up(document: ColumnElement[Any], names: Sequence[str], what: str) ->
     rows = func.openjson(readable, literal(path, Text())).table_valued(
         column("key", Text()), column("value", Text()), column("type", Integer()), name="member"
     )
-    exact = rows.c.key.op("+")(literal_column("N'.'")) == literal(f"{last}.", Text())  # trailing spaces count
+    exact = rows.c.key.op("+")(literal_column("N'.'")) == literal(f"{last}.", Text())  # trailing spaces are significant
     found = select(rows.c[what]).where(exact)
-    if names and last.isdigit():  # else an array's place would do for a name
+    if names and last.isdigit():  # otherwise the index of an array element would match the name
         found = found.where(func.left(_bare_json(readable, path), const(1)) == literal_column("N'{'"))
     return found.limit(const(1)).correlate_except(rows).scalar_subquery()
 

@@ -1,4 +1,4 @@
-"""The tables in T-SQL: ids from a sequence, words as keys, and the locks and rights that go with them."""
+"""The tables in T-SQL: ids from a sequence, words as keys, and the related locks and rights."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from duerow.stores.sql.dialects.mssql.elements import IfMissing, NeverLocked, es
 
 
 class TsqlSchema(Schema):
-    """The tables in T-SQL: ids from a sequence, words as keys, and the locks and rights that go with them."""
+    """The tables in T-SQL: ids from a sequence, words as keys, and the related locks and rights."""
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return values of the sequence, which are not part of any transaction."""
+        """Return values of the sequence, which does not take part in transactions."""
         zeros = "REPLICATE(CAST(',0' AS VARCHAR(MAX)), :count - 1)"
-        query = text(f"SELECT NEXT VALUE FOR {ids_of(message.name, schema)} AS id FROM OPENJSON('[0' + {zeros} + ']')")  # noqa: S608 - of names that were checked
+        query = text(f"SELECT NEXT VALUE FOR {ids_of(message.name, schema)} AS id FROM OPENJSON('[0' + {zeros} + ']')")  # noqa: S608 - built from checked names
         return query.bindparams(bindparam("count", type_=Integer())).columns(column("id", BigInteger))
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return a column whose default is the next value of a sequence: an identity column accepts no ids."""
+        """Return a column whose default is the next value of a sequence: identity columns do not accept given ids."""
         default = text(f"NEXT VALUE FOR {ids_of(f'{prefix}message', schema)}")
         return Column("id", BigInteger, primary_key=True, autoincrement=False, server_default=default)
 
@@ -47,7 +47,7 @@ class TsqlSchema(Schema):
         return [("UPDATE", ids_of(f"{prefix}message", schema))] if adds else []
 
     def ddl(self, statement: Any) -> Any:
-        """Write conditions of indexes in T-SQL, and make a primary key of words nonclustered."""
+        """Write index conditions in T-SQL, and make a primary key of words nonclustered."""
         if isinstance(statement, CreateIndex):
             index = statement.element
             where = index.dialect_options["postgresql"]["where"]
@@ -55,7 +55,7 @@ class TsqlSchema(Schema):
         if isinstance(statement, CreateTable):
             table = statement.element
             if sum(isinstance(key.type, Word) for key in table.primary_key) > 1:
-                table.primary_key.dialect_options["mssql"]["clustered"] = False  # which holds 900 bytes at the most
+                table.primary_key.dialect_options["mssql"]["clustered"] = False  # clustered keys hold at most 900 bytes
             if statement.if_not_exists:
                 return IfMissing(table)
             if "leased_until" in table.c:
@@ -63,13 +63,13 @@ class TsqlSchema(Schema):
         return statement
 
     def table_exists(self, table: Table) -> Executable:
-        """Return a row if the database has the table."""
+        """Query a row if the database has the table."""
         name = literal(self.named(table), Text())
         found = func.object_id(name, literal_column("N'U'"), type_=Integer())
         return select(literal_column("1").label("found")).where(found.is_not(None))
 
     def migration_lock(self, prefix: str) -> Executable:
-        """Return a lock that ends with the transaction."""
+        """Take a lock that ends with the transaction."""
         return text(
             "DECLARE @granted INT; "
             f"EXEC @granted = sp_getapplock @Resource = N'{prefix}migrate', @LockMode = N'Exclusive', "
@@ -78,7 +78,7 @@ class TsqlSchema(Schema):
         )
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:
-        """Return the schema, and the sequence of ids."""
+        """Create the schema, and the sequence of ids."""
         ids = ids_of(f"{prefix}message", schema)
         first: list[Any] = []
         if schema:

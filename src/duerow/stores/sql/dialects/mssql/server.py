@@ -1,4 +1,4 @@
-"""What an SQL Server, its database and its tables must be."""
+"""Requirements for an SQL Server, its database and its tables."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from duerow.stores.sql.dialects.base.schema import Schema
 from duerow.stores.sql.dialects.base.server import Server, asked
 
 OLDEST: Final = 15
-"""SQL Server 2019, the first with UTF-8 collations. Azure's services count as later."""
+"""SQL Server 2019, the first version with UTF-8 collations. Azure's services count as later versions."""
 
 AZURE: Final = frozenset((5, 8))
-"""The engine editions of Azure's services, whose version numbers mean nothing."""
+"""The engine editions of Azure's services, whose version numbers are meaningless."""
 
 
 class TsqlServer(Server, Schema):
-    """What an SQL Server, its database and its tables must be."""
+    """Requirements for an SQL Server, its database and its tables."""
 
     def identity(self, table: Table) -> Executable:
-        """Query the database, its server, the database's id there, and the table that a name leads to."""
+        """Query the database, its server, the database's id on it, and the table that the name resolves to."""
         broker = "(SELECT service_broker_guid FROM sys.databases WHERE database_id = DB_ID())"
         return asked(
             literal_column("DB_NAME()"),
@@ -62,7 +62,7 @@ class TsqlServer(Server, Schema):
             )
 
     def unfit(self, tables: Sequence[Table], ours: bool) -> Executable | None:
-        """Query the triggers of a user's table: with any, a statement that changes it cannot return rows."""
+        """Query the triggers of a user's table: if it has any, statements that change it cannot return rows."""
         if ours:
             return None
         names = ("name", "parent_id", "is_disabled")
@@ -74,7 +74,7 @@ class TsqlServer(Server, Schema):
         return select(trigger.c.name).where(or_(*of_them), trigger.c.is_disabled == const(0))
 
     def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Raise if there are any."""
+        """Raise if there are any triggers."""
         for (name,) in rows:
             raise ConfigurationError(
                 f"the table has the trigger {name}, and SQL Server returns no rows from a statement that changes a "

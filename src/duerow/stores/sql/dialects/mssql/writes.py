@@ -1,4 +1,4 @@
-"""Writes in T-SQL: UPDATE … OUTPUT of rows found by other rows, and an upsert of two statements."""
+"""Writes in T-SQL: UPDATE … OUTPUT of rows found through other rows, and an upsert of two statements."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from duerow.stores.sql.dialects.mssql.elements import Add, NumberedInsert, Put, 
 from duerow.stores.sql.dialects.mssql.schema import ids_of
 
 _FOUND: Final = "ROWLOCK, UPDLOCK, FORCESEEK"
-"""Rows are looked up by their keys, one after the other: even a small table is never read or locked as a whole."""
+"""Look up rows by their keys, one after the other: even a small table is never read or locked as a whole."""
 
 _FREE: Final = "ROWLOCK, UPDLOCK, READPAST, FORCESEEK"
-"""As before, skipping rows that others hold."""
+"""The same, skipping rows that others have locked."""
 
 
 class TsqlWrites(Writes):
-    """Writes in T-SQL: UPDATE … OUTPUT of rows found by other rows, and an upsert of two statements."""
+    """Writes in T-SQL: UPDATE … OUTPUT of rows found through other rows, and an upsert of two statements."""
 
     def insert(self, table: Table) -> Any:
         """Return an INSERT that numbers messages in the order given."""
@@ -50,7 +50,7 @@ class TsqlWrites(Writes):
         values: Mapping[str, Any],
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
-        """Return UPDATE … OUTPUT of the picked rows, testing the query's conditions again."""
+        """Return UPDATE … OUTPUT of the picked rows, which tests the query's conditions again."""
         source, match = self._picked(table, picked)
         return TsqlChange(table, source, match, values, returning, _read(picked))
 
@@ -83,7 +83,7 @@ class TsqlWrites(Writes):
         keys = [key == source.c[key.key] for key in table.primary_key]
         if again is None or table not in tables_of(picked):
             return source, and_(*keys)
-        if LINE in table.info:  # in a form that no index serves: the rows are looked up by their keys alone
+        if LINE in table.info:  # in a form that no index supports: the rows are looked up only by their keys
             again = case((again, const(1)), else_=const(0)) == const(1)
         return source, and_(*keys, again)
 
@@ -95,7 +95,7 @@ class TsqlWrites(Writes):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Look for each key with a lock that keeps others from inserting it, and add the rows whose key is free."""
+        """Look up each key with a lock that keeps others from inserting it, and add the rows whose key is free."""
         names, rows = rows_of(added)
         index, once = f"{added.table.name}_key", added.told is not None and not told_ids
         sequence = None if told_ids else added.sequence
@@ -103,7 +103,7 @@ class TsqlWrites(Writes):
         return Add(added.table, rows, names, keys, only, returning, index, once, added.order, sequence, mixed)
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
-        """Look for the row with such a lock, and add it if it is missing."""
+        """Look up the row with a lock that keeps others from inserting it, and add it if it is missing."""
         rows = select(*(value.label(name) for name, value in values.items()))
         return Add(table, rows, list(values), [key], None, [key])
 
@@ -114,11 +114,11 @@ class TsqlWrites(Writes):
         new: Callable[[Any], Mapping[str, Any]],
         only: ColumnElement[bool] | None = None,
     ) -> Any:
-        """Return an UPDATE of the existing rows and an INSERT of the others, in one transaction."""
+        """Return an UPDATE of the existing rows and an INSERT of the new ones, in one transaction."""
         return Put(added, keys, new, only, ())
 
 
 def _read(picked: Select[Any]) -> str:
-    """Return the hints for reading picked rows again: skipping what others hold, if the query does."""
+    """Return the hints for reading picked rows again: they skip rows locked by others if the query does."""
     asked = picked._for_update_arg
     return _FREE if asked is not None and asked.skip_locked else _FOUND

@@ -1,4 +1,4 @@
-"""How statements reach a MySQL or MariaDB server through asyncmy; the twin of `sync`."""
+"""How statements reach a MySQL or MariaDB server through asyncmy; see the blocking twin, `sync`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RawSteps(RawInParts):
         self._told_level = True
         try:
             await self._send(READ_COMMITTED, None)
-        except Exception as error:  # not part of a step, so its errors are not explained elsewhere
+        except Exception as error:  # this is not part of a step, so its errors are not translated elsewhere
             raise (explained(self.dialect, error) or error) from error
 
     async def _send(self, text: str, values: Any) -> Any:
@@ -57,12 +57,12 @@ class RawSteps(RawInParts):
         return await cursor.fetchall() if cursor.description else []
 
     async def commit(self) -> None:
-        """Commit. A task that was cancelled before this commits nothing: once sent, COMMIT cannot be taken back."""
+        """Commit, unless the task has already been cancelled: once sent, COMMIT cannot be taken back."""
         await asyncio.sleep(0)
         await super().commit()
 
     async def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         return await super().rolled_back() and bool(self.raw.connected)
 
     def _open(self) -> bool:
@@ -75,7 +75,7 @@ class AwaitedMySQLConnections(AwaitedConnections):
     raw_drivers = frozenset(("asyncmy",))
 
     def detect_server(self, raw: Any) -> None:
-        """Use the statements for the server that a connection leads to."""
+        """Use the statements for the server at the other end of a connection."""
         adopt(self, raw)
 
     def steps_in_parts(self, raw: Any, texts: Texts, whose: Whose) -> Raw:

@@ -1,4 +1,4 @@
-"""What goes wrong on MySQL and MariaDB: packets, isolation, timeouts, durability, long transactions."""
+"""Possible problems on MySQL and MariaDB: packets, isolation, timeouts, durability, long transactions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duerow.stores.sql.dialects.mysql.server import LEAST_PACKET
 from duerow.stores.sql.tables import Tables
 
 SHORT_REST: Final = 60
-"""Seconds; connections that the server closes sooner than this break in the pool."""
+"""Seconds; if the server closes idle connections sooner than this, they break in the pool."""
 
 
 class _Variable(NamedTuple):

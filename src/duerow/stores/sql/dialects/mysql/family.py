@@ -1,4 +1,4 @@
-"""How a MySQL or MariaDB server is connected to."""
+"""How to connect to a MySQL or MariaDB server."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _prepare(engine: Engine, settings: Settings) -> None:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
         cursor = connection.cursor()
-        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # which locks no gaps
-        # No text is cut, and a backslash is what a pattern says it is.
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")  # this level locks no gaps
+        # Text is never truncated, and a backslash in a pattern is an escape character.
         modes = "CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',STRICT_TRANS_TABLES')"
         cursor.execute(f"SET SESSION sql_mode = {modes}")
         cursor.close()
@@ -34,7 +34,7 @@ class MySQLFamily(Family):
     blocking = MySQLConnections
 
     def dialect_for(self, target: Any) -> Dialect:
-        """Return the dialect for the URL's name; `detect_server` finds the right one."""
+        """Return the dialect that the URL names; `detect_server` corrects it once connected."""
         return presumed(target)
 
     def _awaited(self) -> type[AwaitedConnections]:

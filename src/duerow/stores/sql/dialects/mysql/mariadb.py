@@ -1,4 +1,4 @@
-"""MariaDB 10.6 and later, through PyMySQL and asyncmy: rows are locked first and then written by their primary keys."""
+"""MariaDB 10.6 and later, through PyMySQL and asyncmy: rows are locked first and then written by primary key."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from duerow.stores.sql.dialects.mysql.writes import MySqlWrites, ids_of
 from duerow.stores.sql.statements.in_parts import Checked
 
 _NO_SAVEPOINT: Final = 1305
-"""There is no savepoint of that name."""
+"""The error for a savepoint that does not exist."""
 
 
 class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
     """A write that returns rows is two statements: a locking read, then a write by primary key, in one transaction.
 
     Attributes:
-        says_if_exists: whether ALTER TABLE takes IF EXISTS and IF NOT EXISTS.
+        says_if_exists: whether ALTER TABLE supports IF EXISTS and IF NOT EXISTS.
         takes_ids: the rights that a role needs to generate ids.
     """
 
@@ -78,61 +78,61 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
     takes_ids = "SELECT, INSERT"
     asks_for_indexes = True
     answers_held = True
-    keys: tuple[type, ...] = (int, UUID, date)  # whether an index finds text depends on collations
+    keys: tuple[type, ...] = (int, UUID, date)  # whether an index can find text depends on collations
     takes_parts = True
     ranges_by_rows = False
-    most_values: int | None = None  # drivers write them into the text
-    chunk_bytes = 2 << 20  # a packet has 16 MiB unless the server says otherwise, and a character up to 8 bytes
+    most_values: int | None = None  # drivers write the values into the text
+    chunk_bytes = 2 << 20  # a packet is 16 MiB by default, and a character up to 8 bytes
 
     def plain(self) -> SqlDialect:
-        """Return SQLAlchemy's dialect, as of MariaDB, with placeholders by position."""
+        """Return the SQLAlchemy dialect for MariaDB, with positional placeholders."""
         return mysql.dialect(is_mariadb=True, paramstyle="format")
 
     def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
         """Return the same dialect for each driver, whether or not it has connected yet.
 
-        Values are passed by position, so that each is escaped only for the statements that have it.
+        Values are passed by position, so that each is escaped only for the statements that use it.
         """
         return self.plain()
 
     # Reads.
 
     def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
-        """Return the first in the index: min() reads all rows unless they are selected by constants."""
+        """Return the first entry in the index: min() reads all rows unless they are selected by constants."""
         return select(column).where(*which).order_by(column).limit(const(1))
 
     def nulls_last(self, column: ColumnElement[Any], descending: bool = False) -> Sequence[ColumnElement[Any]]:
-        """Order by whether it is null first: nulls sort first, and last only in descending order."""
+        """Put nulls last explicitly in ascending order; in descending order they already come last."""
         return [column.desc()] if descending else [column.is_(None), column]
 
     def below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any], held: bool) -> ColumnElement[Any]:
-        """Compare the very first with the bound: if that is no constant, MariaDB would read all rows from it on."""
+        """Compare the group's first id with the bound: MariaDB would read all rows from a non-constant bound on."""
         first = query.order_by(*self.group_order(rows)).limit(const(1))
         first = first.with_for_update(read=True, skip_locked=True) if held else first
         return func.nullif(func.least(first.scalar_subquery(), bound), bound)
 
     def none_below(self, query: Select[Any], rows: FromClause, bound: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Return the condition that there is no first, or that it is not below the bound."""
+        """Return the condition that the group has no first id, or that it is not below the bound."""
         return self.below(query, rows, bound, held=False).is_(None)
 
     def by_line(self, found: Select[Any], table: Table, grouped: bool) -> Select[Any]:
-        """Name the index: rows read in another order would have to be sorted, and all of them would be locked."""
+        """Name the index: rows read in another order would all be locked and then sorted."""
         index = self.plain().identifier_preparer.quote(table.info.get(LINE, f"{table.name}_due"))
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
     def shown_moment(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with DATE_FORMAT."""
+        """Format the moment with DATE_FORMAT."""
         return func.date_format(moment, const("%Y-%m-%d %H:%i:%s"))
 
     def shown_number(self, number: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it unchanged: CONCAT accepts numbers."""
+        """Return the number unchanged: CONCAT accepts numbers."""
         return number
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return values of the sequence, which are not part of any transaction."""
+        """Return values of the sequence, which does not take part in transactions."""
         ids = ids_of(message.name, schema)
         numbers = "JSON_TABLE(CONCAT('[0', REPEAT(',0', :count - 1), ']'), '$[*]' COLUMNS (n INT PATH '$')) AS numbers"
-        query = text(f"SELECT NEXTVAL({ids}) AS id FROM {numbers}")  # noqa: S608 - of names that were checked
+        query = text(f"SELECT NEXTVAL({ids}) AS id FROM {numbers}")  # noqa: S608 - built from checked names
         return query.bindparams(bindparam("count", type_=Integer())).columns(column("id", BigInteger))
 
     # The tables.
@@ -151,9 +151,9 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         which: ColumnElement[bool],
         apart: bool,
     ) -> Sequence[Any]:
-        """Create a virtual column for the key, which takes no room in the rows, and its index, while others write."""
+        """Create a virtual column for the key, which takes no space in the rows, and its index; writes continue."""
         compiler = self.plain().statement_compiler(self.plain(), None)
-        readable = func.json_valid(table.c.payload) == const(1)  # what is nested too deep makes a write fail otherwise
+        readable = func.json_valid(table.c.payload) == const(1)  # otherwise a write of JSON nested too deep would fail
         held = case((and_(which, readable), self.key(table.c.payload, names, kind)))
         written = compiler.process(held, include_table=False, literal_binds=True).replace(":", "\\:")
         typed = {"text": f"VARCHAR({LONGEST_KEY})", "boolean": "VARCHAR(5)"}.get(kind, "DOUBLE")
@@ -166,7 +166,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         ]
 
     def drop_index(self, name: str, table: Table, apart: bool) -> Sequence[Any]:
-        """Drop both."""
+        """Drop the index and its virtual column."""
         named = self.named(table)
         return [
             self._repeatable(f"ALTER TABLE {named} DROP INDEX", f"`{name}`", self._index(table, name), there=True),
@@ -174,20 +174,20 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         ]
 
     def _repeatable(self, verb: str, what: str, look: Executable, there: bool) -> Any:
-        """Return a change of the tables that can be repeated, since each one commits by itself.
+        """Return a schema change that can safely be repeated, because each one commits implicitly.
 
         Args:
-            verb: what it begins with.
-            what: the rest.
-            look: a query that returns a row if the thing exists.
-            there: whether it must be, or must not.
+            verb: the first words of the statement.
+            what: the rest of the statement.
+            look: a query that returns a row if the object exists.
+            there: whether the object must exist, or must not.
         """
         if not self.says_if_exists:
             return Checked(look, text(f"{verb} {what}"), there)
         return text(f"{verb} IF {'' if there else 'NOT '}EXISTS {what}")
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; all of them are usable."""
+        """Read the indexes from the catalogue; all of them can be used."""
         return self._things("statistics", "index_name", table).distinct()
 
     def _index(self, table: Table, name: str) -> Executable:
@@ -197,7 +197,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return self._things("columns", "column_name", table, name)
 
     def _things(self, catalogue: str, kind: str, table: Table, name: str | None = None) -> Select[Any]:
-        """Return a query for the parts of a table, or for one of them."""
+        """Return a query for the columns or indexes of a table, or for one of them."""
         names = ("table_schema", "table_name", kind)
         known = TableClause(catalogue, *(column(name) for name in names), schema="information_schema")
         here = (known.c.table_schema == self.schema_of(table), known.c.table_name == table.name)
@@ -205,7 +205,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return found if name is None else found.where(known.c[kind] == const(name))
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return a column whose default is the next value of a sequence of its own."""
+        """Return a column whose default is the next value of the table's own sequence."""
         default = text(f"NEXTVAL({ids_of(f'{prefix}message', schema)})")
         return Column("id", BigInteger, primary_key=True, autoincrement=False, server_default=default)
 
@@ -214,7 +214,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return Column("id", BigInteger, primary_key=True, autoincrement=True)
 
     def ddl(self, statement: Any) -> Any:
-        """Make it repeatable, since each change commits by itself, and make the tables compare text bytewise."""
+        """Make a statement repeatable, because each change commits implicitly; make tables compare text bytewise."""
         if isinstance(statement, CreateTable | CreateIndex):
             statement.if_not_exists = True
         if isinstance(statement, CreateTable):
@@ -223,11 +223,11 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return statement
 
     def migration_lock(self, prefix: str) -> Executable:
-        """Return a lock of the session, since a change of the schema ends the transaction."""
+        """Take a lock of the session, because a schema change ends the transaction."""
         return select(func.get_lock(self._lock(prefix, "migrate"), const(3_600)))
 
     def migration_unlock(self, prefix: str) -> Executable:
-        """Return the statement that releases it."""
+        """Return the statement that releases the lock."""
         return select(func.release_lock(self._lock(prefix, "migrate")))
 
     def _lock(self, prefix: str, what: str) -> ColumnElement[Any]:
@@ -235,7 +235,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return func.concat(func.coalesce(func.database(), const("")), const(f".{prefix}{what}"))
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:
-        """Return the database, and the sequence or table that generates ids."""
+        """Create the database, and the sequence or table that generates ids."""
         return [*super().prelude(prefix, schema), self._made_ids(f"{prefix}message", schema)]
 
     def _made_ids(self, message: str, schema: str | None) -> Any:
@@ -249,13 +249,13 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
     # Transactions and errors.
 
     def has_no_savepoint(self, error: BaseException | None) -> bool:
-        """Return whether the error has that number."""
+        """Return whether the error has the number for a missing savepoint."""
         return code_of(error) == _NO_SAVEPOINT
 
     def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
-        """Set max_statement_time for the read's statement alone."""
+        """Set max_statement_time only for the read's statement."""
         return "", f"SET STATEMENT max_statement_time={milliseconds / 1_000:.3f} FOR {text}", ""
 
     def ran_out_of_time(self, error: BaseException) -> bool:
-        """Return whether a statement was stopped at its time limit, by MariaDB's number or MySQL's."""
+        """Return whether a statement was stopped at its time limit, based on MariaDB's or MySQL's error number."""
         return code_of(error) in OUT_OF_TIME

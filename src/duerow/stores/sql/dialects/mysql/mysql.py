@@ -1,4 +1,4 @@
-"""MySQL 8.0.19 and later: as MariaDB, without sequences, RETURNING and SET STATEMENT, and with its own syntax."""
+"""MySQL 8.0.19 and later: like MariaDB, but without sequences, RETURNING and SET STATEMENT, and with its own syntax."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ from duerow.stores.sql.dialects.mysql.writes import MySqlChange, bound
 from duerow.stores.sql.statements.in_parts import FOUND, AddIfMissing, Checked, Then
 
 OLDEST: Final = (8, 0, 19)
-"""The first version on which everything here is documented to work."""
+"""The first version whose documentation covers everything used here."""
 
 
 _MOST_INTEGER: Final[ColumnElement[Any]] = literal_column("9223372036854775807")
 
 
 def written(paramstyle: str) -> SqlDialect:
-    """Return SQLAlchemy's dialect as it is after connecting to MySQL 8.
+    """Return the SQLAlchemy dialect in the state it has after connecting to MySQL 8.
 
     Args:
         paramstyle: how placeholders are written.
@@ -85,11 +85,11 @@ _IDENTIFIED_BY: Final = (
     "COALESCE((SELECT NULLIF(variable_value, '') FROM performance_schema.global_variables"
     " WHERE variable_name = 'group_replication_group_name'), @@server_uuid)"
 )
-"""The servers of a group count as one; any other server has a name of its own."""
+"""The servers of a replication group share one identity; any other server has its own."""
 
 
 class MySQL(MariaDB):
-    """What MySQL does differently from MariaDB."""
+    """The differences of MySQL from MariaDB."""
 
     product = "MySQL"
     bytewise = "utf8mb4_0900_bin"
@@ -102,11 +102,11 @@ class MySQL(MariaDB):
     removes = RemoveSafely
 
     def plain(self) -> SqlDialect:
-        """Return SQLAlchemy's dialect, as of MySQL 8, with placeholders by position."""
+        """Return the SQLAlchemy dialect for MySQL 8, with positional placeholders."""
         return written("format")
 
     def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
-        """Set max_execution_time for the read's statement alone, as a hint in its first SELECT."""
+        """Set max_execution_time only for the read's statement, as a hint in its first SELECT."""
         return "", text.replace("SELECT", f"SELECT /*+ MAX_EXECUTION_TIME({milliseconds}) */", 1), ""
 
     def check_version(self, version: str) -> None:
@@ -115,7 +115,7 @@ class MySQL(MariaDB):
             raise ConfigurationError(f"this server is MySQL {version}; duerow needs 8.0.19 or later")
 
     def server(self) -> Executable:
-        """Query the same; the variable that READ COMMITTED depends on will be removed some day."""
+        """Query the same values; a future version will remove the variable that READ COMMITTED depends on."""
         names = ("variable_name", "variable_value")
         known = TableClause("session_variables", *(column(name) for name in names), schema="performance_schema")
         logged = select(known.c.variable_value).where(known.c.variable_name == const("binlog_format"))
@@ -131,11 +131,11 @@ class MySQL(MariaDB):
     # JSON.
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Look up the path with JSON_EXTRACT; its value is MySQL's own JSON, whose kind JSON_TYPE tells."""
+        """Look up the path with JSON_EXTRACT, which returns MySQL's own JSON; JSON_TYPE returns its kind."""
         value = self._extract(document, names)
         kind = func.json_type(value, type_=Text())
         plain = func.json_unquote(value, type_=Text())
-        is_unsigned = kind == const("UNSIGNED INTEGER")  # most that need more than 32 bits
+        is_unsigned = kind == const("UNSIGNED INTEGER")  # the kind of most numbers that need more than 32 bits
         is_whole = or_(kind == const("INTEGER"), and_(is_unsigned, cast(plain, Numeric(20, 0)) <= _MOST_INTEGER))
         return Member(
             absent=func.coalesce(kind, const("NULL")) == const("NULL"),
@@ -147,7 +147,7 @@ class MySQL(MariaDB):
         )
 
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Return the value if it is of the kind."""
+        """Return the value if it is of this kind."""
         if kind in ("text", "boolean"):
             return super().key(document, names, kind)
         value = self._extract(document, names)
@@ -155,31 +155,31 @@ class MySQL(MariaDB):
         return case((func.json_type(value, type_=Text()).in_(numbers), AsFloat(value)))
 
     def _extract(self, document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
-        """Return what a path leads to; null if the text is not JSON, or has a number that no type can hold."""
+        """Return the value at a path; null if the text is not JSON, or has a number that no type can hold."""
         path = literal("$" + "".join(map(step, names)), Text())
         readable = case((func.json_valid(document), document))
         return func.json_extract(readable, path, type_=Text())
 
     def moment_reader(self, value: Any) -> Callable[[Any], Any] | None:
-        """Return a moment marked as UTC, even if it is text: MySQL 8.0 turns a moment in NULLIF into text."""
+        """Return a function that marks a moment as UTC, even if it is text: in MySQL 8.0, NULLIF turns it into text."""
         return _in_utc
 
     # Reads.
 
     def first(self, column: ColumnElement[Any], *which: ColumnElement[bool]) -> Select[Any]:
-        """Return the first in the index, ordered by the index's first columns too: MySQL would sort for each row."""
+        """Return the first entry in the index, ordered by its leading columns too: MySQL would sort for each row."""
         begin = [each.left for each in which if isinstance(each, BinaryExpression) and each.operator is eq]
         return select(column).where(*which).order_by(*begin, column).limit(const(1))
 
     def by_group(self, found: Select[Any], table: Table) -> Select[Any]:
-        """Name the index: the planner may prefer another one that begins with the queue, and has all of its rows."""
+        """Name the index: the planner may prefer another one, which starts with the queue and contains all its rows."""
         index = self.plain().identifier_preparer.quote(f"{table.name}_group")
         return found.with_hint(table, f"FORCE INDEX ({index})")
 
     # Writes.
 
     def insert(self, table: Table) -> Any:
-        """Return an INSERT; for messages, one that gives them their ids."""
+        """Return an INSERT; for messages, an INSERT that assigns their ids."""
         is_messages = "due_at" in table.c and "place_at" in table.c
         return AddMessages(table, self._numbers(table.name, table.schema)) if is_messages else AddRows(table)
 
@@ -189,7 +189,7 @@ class MySQL(MariaDB):
         return Numbers(ids, RemoveSafely(ids, found, ids.c.id == found.c.id))
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return the table that generates numbers."""
+        """Return the statement that generates ids with the table for them."""
         return self._numbers(message.name, schema)
 
     def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
@@ -221,7 +221,7 @@ class MySQL(MariaDB):
     def remove_where(
         self, table: Table, which: Sequence[ColumnElement[bool]], returning: Sequence[ColumnElement[Any]]
     ) -> Executable:
-        """Lock the rows, reading them, and delete them."""
+        """Read and lock the rows, and delete them."""
         picked = select(*table.primary_key).where(*which).with_for_update()
         return self.remove_picked(table, picked, which, returning)
 
@@ -233,13 +233,13 @@ class MySQL(MariaDB):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Make a row whose key is taken lock its holder; the ids that exist afterwards show which rows were added."""
+        """If a row's key is taken, lock the row that holds it; the ids that exist afterwards were added."""
         if isinstance(added, Numbered):
             return single(added) if returning else added.passing()
         return AddThenRead(passing(added))
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
-        """Look for the row, add it if it is missing, and look again."""
+        """Look up the row, add it if it is missing, and look it up again."""
         look = select(key).where(key == values[key.name]).with_for_update()
         return AddIfMissing(look, AddRows(table).values(dict(values)))
 
@@ -250,21 +250,21 @@ class MySQL(MariaDB):
         new: Callable[[Any], Mapping[str, Any]],
         only: ColumnElement[bool] | None = None,
     ) -> Any:
-        """Return it with ON DUPLICATE KEY UPDATE; new values come from the query that it inserts."""
+        """Return the INSERT with ON DUPLICATE KEY UPDATE; the new values come from the query that it inserts."""
         values = dict(new(_Told(**added.told)))
         if only is not None:
             values = {name: case((only, value), else_=added.table.c[name]) for name, value in values.items()}
         return added.on_duplicate_key_update(list(ordered(added.table, values).items()))
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Read the rows that existed and were written."""
+        """Read the rows that match `written` after the INSERT."""
         match = and_(*(key == put.given.c[key.name] for key in put.table.primary_key), written)
         return Then(put, self.joined(select(*returning), put.given, put.table, match).with_for_update(of=put.table))
 
     # The tables.
 
     def id_column(self, prefix: str, schema: str | None) -> Column[int]:
-        """Return a column without a default: the numbers come from a table of their own."""
+        """Return a column without a default: ids come from a separate table."""
         return Column("id", BigInteger, primary_key=True, autoincrement=False)
 
     def _made_ids(self, message: str, schema: str | None) -> Any:
@@ -272,9 +272,9 @@ class MySQL(MariaDB):
         return self.ddl(CreateTable(ids_table(message, schema)))
 
     def ddl(self, statement: Any) -> Any:
-        """Make it repeatable, by looking for an index first.
+        """Make a statement repeatable by looking for the index first.
 
-        JSON_VALID fails, instead of returning 0, for JSON nested deeper than 100 levels, so no column accepts that.
+        For JSON nested deeper than 100 levels, JSON_VALID fails instead of returning 0, so no column accepts such JSON.
         """
         if isinstance(statement, CreateIndex):
             index: Any = statement.element
@@ -296,6 +296,6 @@ def _in_utc(value: Any) -> datetime:
 
 
 class _Told(dict[str, Any]):
-    """The expressions of a row to be inserted, by the names of columns."""
+    """The expressions of a row to be inserted, by column name."""
 
     __getattr__ = dict.__getitem__

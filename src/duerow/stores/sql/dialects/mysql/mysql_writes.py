@@ -38,11 +38,11 @@ FIRST: Final = "first_id"
 """The bound value for the first of the generated ids."""
 
 STRIDE: Final = "id_stride"
-"""The bound value for the distance between them."""
+"""The bound value for the distance between generated ids."""
 
 _STRICT = "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO"
 _SAFE = "SET_VAR(sql_safe_updates = 0)"
-"""A session may refuse writes whose condition has no constants (sql_safe_updates); duerow's conditions are joins."""
+"""With sql_safe_updates, a session rejects writes whose conditions have no constants; duerow's conditions are joins."""
 
 _decode = msgspec.json.Decoder().decode
 _rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -52,16 +52,16 @@ _rows_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def reads(table: Table, values: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Return which of the assigned columns are read for the new value of each."""
+    """Return, for each assigned column, the assigned columns that its new value reads."""
     parts = {name: set(_parts(value)) for name, value in values.items()}
     return {name: {other for other in values if table.c[other] in parts[name]} for name in values}
 
 
 def in_order(read: Mapping[str, set[str]]) -> list[str]:
-    """Return columns ordered so that none is read after its assignment; columns that form a cycle are left out.
+    """Return columns in an order in which no column is read after it is assigned; cycles are left out.
 
     Args:
-        read: which columns are read for each.
+        read: the columns that the new value of each column reads.
     """
     left, order = list(read), []
     while free := [name for name in left if not any(name in read[other] for other in left if other != name)]:
@@ -71,7 +71,7 @@ def in_order(read: Mapping[str, set[str]]) -> list[str]:
 
 
 def ordered(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return assignments in such an order."""
+    """Return assignments in an order in which no column is read after it is assigned."""
     order = in_order(reads(table, values))
     if len(order) < len(values):
         circle = ", ".join(name for name in values if name not in order)
@@ -80,9 +80,9 @@ def ordered(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ChangeInOrder(MySqlChange):
-    """As MySqlChange, where an UPDATE may see values that it has just assigned: ordered so that it reads none of them.
+    """As MySqlChange, with assignments ordered so that none reads a value that the same UPDATE has just assigned.
 
-    So it does not matter whether the server assigns one column after the other, or keeps all old values.
+    The result is the same whether the server assigns the columns one by one or from the old values of all columns.
     """
 
     inherit_cache = False
@@ -122,11 +122,11 @@ def _write_remove(element: RemoveSafely, compiler: Any, **kw: Any) -> str:
     return f"DELETE /*+ {_SAFE} */ {table} FROM {given} STRAIGHT_JOIN {table} ON {where}"
 
 
-# Numbers, and rows with them.
+# Generated ids, and rows with them.
 
 
 def ids_table(message: str, schema: str | None) -> Table:
-    """Return the table whose short-lived rows number the messages of a table."""
+    """Return the table whose short-lived rows generate the ids of a message table."""
     return Table(
         f"{message}_id", MetaData(schema=schema), Column("id", BigInteger, primary_key=True, autoincrement=True)
     )
@@ -135,12 +135,12 @@ def ids_table(message: str, schema: str | None) -> Table:
 class Numbers(InParts):
     """Generates `count` ids by adding rows to a table with AUTO_INCREMENT and removing them again.
 
-    Nobody waits for it, since no two transactions touch the same row. The rows are removed, not rolled back, so
-    that replicas learn the highest number; each is removed by its key, so that no gap is locked.
+    Transactions never wait for each other, because no two touch the same row. The rows are removed rather than rolled
+    back, so that replicas learn the highest number. Each row is removed by its key, so that no gap is locked.
 
     Args:
         ids: the table.
-        remove: removes the rows with the ids FOUND.
+        remove: the statement that removes the rows with the ids FOUND.
     """
 
     def __init__(self, ids: Table, remove: Remove) -> None:
@@ -151,7 +151,7 @@ class Numbers(InParts):
         super().__init__(_empty_rows(ids, 1), read, one, remove)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return the ids, ascending."""
+        """Return the ids in ascending order."""
         count = values["count"]
         if count < 1:
             return []
@@ -172,19 +172,19 @@ def _adding(ids: Table, count: int) -> Statement:
 
 
 def _empty_rows(ids: Table, count: int) -> Any:
-    """Return an INSERT whose number of rows is known beforehand, so that they get consecutive numbers."""
+    """Return an INSERT whose number of rows is known in advance, so that their ids are consecutive."""
     schema = "" if ids.schema is None else "`" + ids.schema.replace("`", "``") + "`."
-    return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - of names that were checked
+    return text(f"INSERT INTO {schema}`{ids.name}` VALUES {', '.join(['()'] * count)}")  # noqa: S608 - built from checked names
 
 
 class Numbered(InParts):
-    """Adds messages with ids that are generated first, in the order of the rows.
+    """Adds messages after generating their ids, in the order of the rows.
 
     Args:
-        added: the INSERT, which is given FIRST and STRIDE.
-        numbers: generates the ids.
-        count: counts the rows; None: the rows are given, or there is only one.
-        read: reads the id of a single row that may not have been added; None: all rows are added.
+        added: the INSERT, which takes the bound values FIRST and STRIDE.
+        numbers: the statement that generates the ids.
+        count: the query that counts the rows; None: the rows are given, or there is only one.
+        read: the query for the id of a single row that may have been skipped; None: all rows are added.
     """
 
     def __init__(self, added: Any, numbers: Numbers, count: Select[Any] | None = None, read: Any = None) -> None:
@@ -192,15 +192,15 @@ class Numbered(InParts):
         self.added, self.numbers, self.count, self.read = added, numbers, count, read
 
     def passing(self) -> Numbered:
-        """Return the same, skipping rows whose key is taken."""
+        """Return the same statement, skipping rows whose key is taken."""
         return Numbered(passing(self.added), self.numbers, self.count, self.read)
 
     def returning(self, *_: Any) -> Numbered:
-        """Return it unchanged: it returns ids anyway."""
+        """Return the statement unchanged: it returns ids in any case."""
         return self
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return the ids of the added rows; where keys may be taken, only of a single row."""
+        """Return the ids of the added rows; if rows with taken keys are skipped, this only works for a single row."""
         steps = iter(self.statements)
         if self.count is None:
             count = len(_rows_of(values["given"])) if "given" in values else 1
@@ -217,7 +217,7 @@ class Numbered(InParts):
 
 
 def numbered(numbers: Numbers, table: Any, names: Sequence[str], rows: Select[Any]) -> Numbered:
-    """Return a statement that adds the rows of a query with ids, in the order of the given rows or of the query."""
+    """Return a statement that adds a query's rows with ids, in the order of the given rows or of the query."""
     first: ColumnElement[Any] = bindparam(FIRST, type_=BigInteger(), required=True)
     stride: ColumnElement[Any] = bindparam(STRIDE, type_=BigInteger(), required=True)
 
@@ -242,7 +242,7 @@ def _created(table: Table) -> Select[Any]:
 
 
 class AddThenRead(InParts):
-    """Adds messages that already have ids, and reads which of them exist afterwards.
+    """Adds messages that already have ids, then reads which ones exist.
 
     Args:
         added: the INSERT, which skips rows whose key is taken.
@@ -254,7 +254,7 @@ class AddThenRead(InParts):
         super().__init__(added, read)
 
     def parts(self, values: Mapping[str, Any]) -> Answer:
-        """Return their ids."""
+        """Return the ids of the messages that exist after the INSERT."""
         add, read = self.statements
         yield Step(add, values)
         if "given_id" in values:
@@ -265,7 +265,7 @@ class AddThenRead(InParts):
 
 
 class AddRows(Insert):
-    """An INSERT that keeps what it adds.
+    """An INSERT that also stores its values or its query as attributes.
 
     Attributes:
         told: the value for each column.
@@ -282,27 +282,27 @@ class AddRows(Insert):
         return super().values(*given, **named)
 
     def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
-        """Add what a query reads."""
+        """Add the rows of a query."""
         self.told, self.rows = dict(zip(names, rows.selected_columns, strict=True)), rows
         return super().from_select(names, rows, include_defaults)
 
     def returning(self, *_: Any, **__: Any) -> Any:
-        """Return the number that the server gave the row."""
+        """Return the number that the server assigned to the row."""
         return Then(self, select(func.last_insert_id()), alone=True)
 
     @property
     def given(self) -> Any:
-        """The given rows that it adds."""
-        assert self.rows is not None  # noqa: S101 - it reads them
+        """The given rows that the statement adds."""
+        assert self.rows is not None  # noqa: S101 - the statement reads them
         return self.rows.get_final_froms()[0]
 
 
 class AddMessages(AddRows):
-    """An INSERT of messages, which already have ids or get them first.
+    """An INSERT of messages, which already have ids or are assigned ids first.
 
     Args:
         table: the table of messages.
-        numbers: generates ids.
+        numbers: the statement that generates ids.
     """
 
     inherit_cache = False
@@ -318,14 +318,14 @@ class AddMessages(AddRows):
         return Numbered(AddRows(self.table).values({**told, "id": first}), self.numbers)
 
     def from_select(self, names: Any, rows: Any, include_defaults: bool = True) -> Any:
-        """Add what a query reads."""
+        """Add the rows of a query."""
         if "id" in names:
             return super().from_select(names, rows, include_defaults)
         return numbered(self.numbers, self.table, names, rows)
 
 
 def passing(added: Any) -> Any:
-    """Return an INSERT that locks the holder of a taken key, and leaves it unchanged."""
+    """Return an INSERT that locks the row that holds a taken key, and leaves that row unchanged."""
     return added.on_duplicate_key_update(id=added.table.c.id)
 
 

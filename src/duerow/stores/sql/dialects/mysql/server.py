@@ -1,4 +1,4 @@
-"""What a MySQL or MariaDB server and its tables must be, and what its errors mean."""
+"""Requirements for a MySQL or MariaDB server and its tables, and the meaning of its errors."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ OLDEST: Final = (10, 6)
 
 CONFLICTS: Final = {1205, 1213, 1062, 1020, 3572, 3101}
 """Lock timeout, deadlock, a duplicate key (only possible in a race), a row changed since it was read, and a
-transaction that another member of a group of servers has overtaken."""
+transaction that conflicts with one on another member of a group of servers."""
 
 OF_ROW: Final = {
     *(1062, 1048, 1364, 1451, 1452, 1216, 1217, 3819, 4025, 1644, 1526, 1761),
     *(1264, 1265, 1292, 1366, 1367, 1406, 1411, 1690, 1118, 1071, 3140, 3141, 4038, 4078, 1301),
 }
-"""What a row would hold is refused: a duplicate, NULL, a foreign key, a check, a signal of a trigger, no partition; a
-value out of range, of another kind, too long, no JSON."""
+"""The row is rejected: a duplicate, NULL, a foreign key, a check, a trigger's SIGNAL, no matching partition; a value
+that is out of range, of another kind, too long, or not JSON."""
 
 UNAVAILABLE: Final = {
     *(2002, 2003, 2006, 2013, 2014, 2055, 1927, 1152, 1156, 1157, 1158, 1159, 1160, 1161, 1184),
     *(1040, 1041, 1053, 1203, 1226, 1290, 1836, 1021, 1114, 1317, 1969, 3024, 1028, 1030, 4031),
 }
-"""No connection, a lost one, or too many; the server stops, is read-only, is out of memory or disk, or cancels."""
+"""No connection, a lost one, or too many; a server that stops, is read-only, is out of memory or disk, or cancels."""
 
 OUT_OF_TIME: Final = {1969, 3024}
-"""A statement exceeded its time limit, on MariaDB and on MySQL."""
+"""The errors for a statement that exceeded its time limit, on MariaDB and on MySQL."""
 
 _NO_TABLES: Final = {1146, 1054, 1176, 4091}
 _FORBIDDEN: Final = {1044, 1045, 1142, 1143, 1227, 1370, 1698, 1251, 1130}
@@ -56,16 +56,16 @@ _NO_DATABASE: Final = 1049
 _NONE_NAMED: Final = 1046
 
 LEAST_PACKET: Final = 16 << 20
-"""Bytes of the largest statement that is sent: 2 Mi characters, each of up to 8 bytes when it is escaped."""
+"""The size in bytes of the largest statement that is sent: 2 Mi characters, each up to 8 bytes when escaped."""
 
 _IN_TRANSACTION: Final = 1
-"""The flag in the status of the protocol that says that a transaction is open."""
+"""The protocol's status flag for an open transaction."""
 
 _ALL_TEXT: Final = "utf8mb4"
 
 _DUPLICATE: Final = 1062
 _KEY: Final = re.compile(r"for key '([^']*)'$")
-"""The end of the message about a duplicate key; the value comes before it."""
+"""The end of the message about a duplicate key; the value precedes it."""
 
 _NAMES_ONLY: Final = {
     *(CONFLICTS - {_DUPLICATE}),
@@ -75,7 +75,7 @@ _NAMES_ONLY: Final = {
     _NO_DATABASE,
     *(1048, 1118, 1153, 1180, 1264, 1364, 1406, 1451, 1452, 1792, 3819, 4025),
 }
-"""Errors whose text names things, but quotes no value of a row."""
+"""Errors whose text contains names, but no values of a row."""
 
 _CLOSED: Final = 0
 _TOO_LARGE: Final = 1153
@@ -86,16 +86,16 @@ _IDENTIFIED_BY: Final = (
     " FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATE_UUID'),"
     " CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, @@pid_file))"
 )
-"""The servers of a cluster count as one; any other is identified by its host, port and folder."""
+"""The servers of a cluster share one identity; any other server is identified by its host, port and data directory."""
 
 
 class MySqlInstance(Server, Schema):
-    """What a server and its tables must be, and what its errors mean.
+    """Requirements for a server and its tables, and the meaning of its errors.
 
     Attributes:
-        product: what people call the server.
+        product: the server's name in error messages.
         bytewise: the collation that compares text byte for byte.
-        identified_by: what identifies the server, in SQL.
+        identified_by: the SQL expression that identifies the server.
     """
 
     product = "MariaDB"
@@ -108,7 +108,7 @@ class MySqlInstance(Server, Schema):
         return select(*(literal_column(each).label(f"asked_{number}") for number, each in enumerate(asked)))
 
     def check_server(self, row: Sequence[Any]) -> None:
-        """Raise unless the server is recent enough, logs rows, and accepts statements of duerow's size."""
+        """Raise unless the server is recent enough, uses row-based logging, and accepts statements of duerow's size."""
         version, logs, log_format, packet = str(row[0]), row[1], str(row[2]), int(row[3])
         self.check_version(version)
         if logs and log_format.upper() == "STATEMENT":
@@ -157,7 +157,7 @@ class MySqlInstance(Server, Schema):
         return union_all(engines, collations) if ours else engines
 
     def check_tables(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Raise if there are any; say what to do about the first."""
+        """Raise if the query found any; the error says how to fix the first."""
         for table, name, kind in rows:
             if name is None:
                 raise ConfigurationError(
@@ -171,7 +171,7 @@ class MySqlInstance(Server, Schema):
             )
 
     def explain(self, error: BaseException) -> DuerowError | None:
-        """Return duerow's error for a driver's, by its number."""
+        """Return duerow's error for a driver's error, based on its number."""
         module = type(error).__module__.partition(".")[0]
         if module not in ("pymysql", "asyncmy", "MySQLdb", "sqlalchemy"):
             return None
@@ -223,7 +223,7 @@ def commits_alone(raw: Any) -> bool:
 
 
 def check_charset(raw: Any) -> None:
-    """Raise ConfigurationError unless a driver's connection can send any text; others send question marks instead."""
+    """Raise ConfigurationError unless a driver's connection can send any text, instead of question marks."""
     charset = raw.character_set_name()
     if charset != _ALL_TEXT:
         raise ConfigurationError(
@@ -239,7 +239,7 @@ def code_of(error: BaseException | None) -> int | None:
 
 
 def _told(error: BaseException, code: int) -> str:
-    """Return the part of the server's message that holds only names: for a duplicate key, which key it is."""
+    """Return the part of the server's message that contains only names: for a duplicate key, the name of the key."""
     text = str(error.args[1]) if len(error.args) > 1 else ""
     if code in _NAMES_ONLY:
         return f": {text}"

@@ -20,7 +20,7 @@ from duerow.stores.sql.dialects.mysql.versions import adopt
 from duerow.stores.sql.errors import explained
 
 READ_COMMITTED = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-"""Lets the next transaction lock no gaps, whatever the user's connections do."""
+"""Makes the next transaction lock no gaps, whatever the isolation level of the user's connections."""
 
 
 class RawSteps(RawInParts):
@@ -31,7 +31,7 @@ class RawSteps(RawInParts):
         self._told_level = False
 
     def cursor_of(self, raw: Any) -> Any:
-        """Return a cursor that gives plain tuples."""
+        """Return a cursor that returns plain tuples."""
         from pymysql.cursors import Cursor
 
         return raw.cursor(Cursor)
@@ -55,11 +55,11 @@ class RawSteps(RawInParts):
         self._told_level = True
         try:
             self._cursor.execute(READ_COMMITTED)
-        except Exception as error:  # not part of a step, so its errors are not explained elsewhere
+        except Exception as error:  # this is not part of a step, so its errors are not translated elsewhere
             raise (explained(self.dialect, error) or error) from error
 
     def rolled_back(self) -> bool:
-        """Roll back what is open; return whether that worked and the connection still exists."""
+        """Roll back any open transaction; return whether that worked and the connection still exists."""
         return super().rolled_back() and bool(self.raw.open)
 
     def _open(self) -> bool:
@@ -74,7 +74,7 @@ class MySQLConnections(BlockingConnections):
     """Connections of one engine on PyMySQL; as `BlockingConnections`."""
 
     def detect_server(self, raw: Any) -> None:
-        """Use the statements for the server that a connection leads to."""
+        """Use the statements for the server at the other end of a connection."""
         driver = driver_of(raw, self.dialect.callers)
         if driver != "pymysql":
             raise ConfigurationError(

@@ -62,11 +62,11 @@ NTH: Final = "nth_given"
 """The column of given rows that numbers them from 1, in their order."""
 
 _WORDS: Final = frozenset(("queue", "key", "group", "correlation", "process", "name"))
-"""Columns of given rows by which rows are looked up; their values are as short as a word."""
+"""Columns of given rows that are used to look up rows; their values are as short as a word."""
 
 
 class MySqlNow(FunctionElement[datetime]):
-    """The time of the server at the beginning of the statement."""
+    """The server's time at the start of the statement."""
 
     type = MOMENT
     inherit_cache = True
@@ -78,7 +78,7 @@ def _write_now(element: MySqlNow, compiler: Any, **kw: Any) -> str:
 
 
 class AsFloat(FunctionElement[float]):
-    """A value as a float; SQLAlchemy does not know that these databases cast to it."""
+    """A value as a float; SQLAlchemy does not know that these databases support the cast."""
 
     type = Double()
     inherit_cache = True
@@ -93,7 +93,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
     """How values are passed to both databases: time, text, JSON and rows of bound values.
 
     Attributes:
-        numbers_given: whether given rows have their position in NTH.
+        numbers_given: whether given rows have their position in the column NTH.
     """
 
     numbers_given = False
@@ -101,23 +101,23 @@ class MySqlValues(GivenRows, PayloadIndexes):
     # Time, text and JSON.
 
     def now(self) -> ColumnElement[Any]:
-        """Return the time at which the statement began, in UTC whatever the session's time zone is."""
+        """Return the time when the statement began, in UTC whatever the session's time zone is."""
         return MySqlNow()
 
     def told(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with a cast: drivers bind a moment as text."""
+        """Return the moment with a cast: drivers bind it as text."""
         return cast(moment, MOMENT)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that is later by this span."""
+        """Return a moment that is later by a span."""
         return func.timestampadd(literal_column("MICROSECOND"), span, moment, type_=MOMENT)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return how long it is since 1970."""
+        """Return the number of microseconds since 1970."""
         return func.timestampdiff(literal_column("MICROSECOND"), const("1970-01-01"), moment, type_=BigInteger())
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Look up the path with JSON_EXTRACT; text that is not JSON, or is nested too deep for it, has no members."""
+        """Look up the path with JSON_EXTRACT; text that is not JSON, or is nested too deep, has no members."""
         value = _at(document, names)
         kind = func.json_type(value, type_=Text())
         is_number = kind.in_([const("INTEGER"), const("DOUBLE")])
@@ -135,7 +135,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         )
 
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Return the value if it is of the kind."""
+        """Return the value if it is of this kind."""
         found = self.member(document, names)
         match kind:
             case "text":
@@ -155,11 +155,11 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return text.like(literal(escaped, Text()), escape="|")
 
     def write_moment(self, moment: datetime | None) -> str | None:
-        """Return the moment in UTC as text, the form in which drivers and JSON pass it."""
+        """Return the moment in UTC as text, the form for drivers and JSON."""
         return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment in UTC, as it is stored; an impossible date such as `0000-00-00` arrives as text."""
+        """Return the moment in UTC, as it is stored; drivers return an impossible date such as `0000-00-00` as text."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if isinstance(value, datetime) else FIRST
@@ -167,7 +167,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
     # Given rows.
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return JSON_TABLE of one JSON array, with an array of differing values for each row, and shared values."""
+        """Return JSON_TABLE of one JSON array, with an array per row of the values that differ, and shared values."""
         differing = [label for label in columns if label not in alike]
         shown = [f"{name}_rows.`{label}`" for label in differing]
         shown += [
@@ -184,7 +184,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return text(f"SELECT {', '.join(shown)}{rows}").bindparams(*binds).columns(*typed).subquery(name)
 
     def _json_table(self, name: str, columns: Mapping[str, TypeEngine[Any]]) -> str:
-        """Return the members of a bound JSON array as rows; a single column needs no arrays within the array."""
+        """Return the members of a bound JSON array as rows; a single column needs no nested arrays."""
         paths = ["$"] if len(columns) == 1 else [f"$[{place}]" for place in range(len(columns))]
         typed = [
             f"`{label}` {self._type(label, columns[label])} PATH '{path}'"
@@ -194,10 +194,10 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return f"JSON_TABLE(:{name}, '$[*]' COLUMNS ({', '.join(typed)})) AS {name}_rows"
 
     def _type(self, label: str, kind: TypeEngine[Any]) -> str:
-        """Return a type for a column of JSON_TABLE, which would truncate longer text."""
+        """Return a type for a column of JSON_TABLE that is large enough, because JSON_TABLE truncates longer text."""
         kind = _plain(kind)
         if isinstance(kind, Uuid):
-            return "VARCHAR(36) CHARACTER SET ascii"  # gives way to whatever the column is that it is compared with
+            return "VARCHAR(36) CHARACTER SET ascii"  # converted to the compared column's character set
         if isinstance(kind, Date):
             return "DATE"
         if isinstance(kind, Text | VARCHAR):
@@ -225,7 +225,7 @@ class MySqlValues(GivenRows, PayloadIndexes):
         return super().pack(name, columns)
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return `IN` of a list that the driver writes out."""
+        """Return an `IN` condition with a list that the driver writes out."""
         return in_list([column], f"{name}_value")
 
     def look_up(
@@ -236,13 +236,13 @@ class MySqlValues(GivenRows, PayloadIndexes):
         names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
-        """Return a join that begins with the given rows, and reads the latest state at any isolation level."""
+        """Return a join that starts with the given rows, and reads the latest state at any isolation level."""
         return super().look_up(shown, given, which, names, False).with_for_update(read=not locked)
 
     def joined(
         self, found: Select[Any], given: FromClause, table: FromClause, match: ColumnElement[bool]
     ) -> Select[Any]:
-        """Return a join that begins with the given rows."""
+        """Return a join that starts with the given rows."""
         return found.prefix_with("STRAIGHT_JOIN").join_from(given, table, match)
 
 
@@ -254,13 +254,13 @@ def _is_finite(value: ColumnElement[Any]) -> ColumnElement[bool]:
 
 
 def in_list(columns: Sequence[ColumnElement[Any]], name: str) -> ColumnElement[bool]:
-    """Return the condition that columns equal one of a tuple of values, or of rows, which the driver writes out."""
+    """Return the condition that columns equal one of several values or rows, which the driver writes out."""
     whole: ColumnElement[Any] = columns[0] if len(columns) == 1 else tuple_(*columns)
     return whole.op("IN", is_comparison=True)(bindparam(name, type_=NullType(), required=True))
 
 
 def _at(document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
-    """Return what a path leads to."""
+    """Return the value at a path."""
     path = ""
     for name in names:
         if name.startswith("-"):
@@ -275,7 +275,7 @@ def _extracted(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
 
 
 def _by_place(document: ColumnElement[Any], name: str) -> ColumnElement[Any]:
-    """Return a member by the position of its name: MariaDB rejects paths with a name that begins with a minus."""
+    """Return a member by the position of its name: MariaDB rejects paths with names that start with a minus sign."""
     names = collate(func.json_keys(document, type_=Text()), BYTEWISE)
     sought = re.sub("[!%_]", r"!\g<0>", name)
     place = func.json_unquote(func.json_search(names, const("one"), literal(sought, Text()), const("!")))
@@ -288,7 +288,7 @@ def step(name: str) -> str:
 
 
 def _plain(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """Return the type in which a primary key column of the user's type is stored."""
+    """Return the type that stores a primary key column of a user's own type."""
     while isinstance(kind, TypeDecorator):
         kind = kind.impl_instance
     return kind

@@ -1,4 +1,4 @@
-"""Whether a server is MySQL or MariaDB: an address may lead to either, so only a connection can tell."""
+"""Tells MySQL and MariaDB apart: an address can lead to either, so that takes a connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MYSQL: Final = MySQL()
 
 
 def presumed(target: Any) -> MariaDB:
-    """Return which one a URL or an engine names, before there is a connection."""
+    """Return the dialect that a URL or an engine names, before there is a connection."""
     name = (
         target.partition("://")[0] if isinstance(target, str) else "mariadb" if target.dialect.is_mariadb else "mysql"
     )
@@ -24,11 +24,11 @@ def presumed(target: Any) -> MariaDB:
 
 
 def met(driver: SqlDialect, raw: Any) -> MariaDB:
-    """Return which one a connection leads to.
+    """Return the dialect of the server that a connection leads to.
 
     Args:
-        driver: SQLAlchemy's dialect of an engine, which queries the server itself when it connects.
-        raw: the driver's connection, which received a version on connecting, perhaps from a proxy.
+        driver: the SQLAlchemy dialect of an engine, which queries the server itself when it connects.
+        raw: the driver's connection, which received a version when it connected, perhaps from a proxy.
     """
     asked: Any = driver
     if asked.server_version_info is not None:
@@ -37,7 +37,7 @@ def met(driver: SqlDialect, raw: Any) -> MariaDB:
 
 
 class SwitchableConnections(Protocol):
-    """Connections whose statements are written for either server."""
+    """Connections whose statements can be written for either server."""
 
     engine: Any
     context: Context

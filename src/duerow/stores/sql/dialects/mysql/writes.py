@@ -1,4 +1,4 @@
-"""How MySQL and MariaDB write rows and return them: they lock the rows first, and write them by primary key."""
+"""How rows are written and returned on MySQL and MariaDB: they are locked first, and then written by primary key."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from duerow.stores.sql.dialects.mysql.values import MOMENT, MySqlNow, MySqlValue
 from duerow.stores.sql.statements.in_parts import FOUND, TOLD, AddIfMissing, Kept, Locked
 
 _SAFE = "sql_safe_updates = 0"
-"""A session may refuse writes whose condition has no constants (sql_safe_updates); duerow's conditions are joins."""
+"""With sql_safe_updates, a session rejects writes whose conditions have no constants; duerow's conditions are joins."""
 
 _AT_ONCE = "sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')"
-"""The session's modes stay as they are: the server reports one in each answer, and the driver escapes values by it."""
+"""The session's modes stay unchanged: the server reports one in each response, and drivers escape values by it."""
 
 
 class MySqlChange(Executable, ClauseElement):
-    """An UPDATE of rows looked up by given rows or by primary key: it reads only rows that it writes.
+    """An UPDATE of rows that are looked up through given rows or by primary key: it reads only the rows it writes.
 
-    All its values are in terms of the old rows, as everywhere else.
+    All its values are in terms of the old rows, as on other databases.
 
     Args:
-        table: whose rows.
+        table: the table that has the rows.
         given: the given rows.
-        which: which rows of the table.
-        values: the new values by the names of columns.
+        which: the condition for rows of the table.
+        values: the new values by column name.
     """
 
     inherit_cache = False
@@ -72,13 +72,13 @@ def _write_change(element: MySqlChange, compiler: Any, **kw: Any) -> str:
     table = compiler.process(element.table, asfrom=True)
     mode = f"SET STATEMENT {_SAFE}, {_AT_ONCE} FOR "
     if element.given is None:
-        return f"{mode}UPDATE {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"  # noqa: S608 - made of what SQLAlchemy wrote
+        return f"{mode}UPDATE {table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}"  # noqa: S608 - built from SQLAlchemy's output
     given = compiler.process(element.given, asfrom=True)
-    return f"{mode}UPDATE {given} STRAIGHT_JOIN {table} ON {where} SET {sets}"  # noqa: S608 - made of what SQLAlchemy wrote
+    return f"{mode}UPDATE {given} STRAIGHT_JOIN {table} ON {where} SET {sets}"  # noqa: S608 - built from SQLAlchemy's output
 
 
 class Remove(Executable, ClauseElement):
-    """A DELETE of rows that are looked up by given rows."""
+    """A DELETE of rows that are looked up through given rows."""
 
     inherit_cache = False
     is_dml = True
@@ -101,14 +101,14 @@ class MySqlWrites(MySqlValues, Writes):
     """Writes that return rows: the rows are locked first, then written by primary key.
 
     Attributes:
-        changes: how rows are changed.
-        removes: how rows are deleted.
+        changes: the class of statements that change rows.
+        removes: the class of statements that delete rows.
     """
 
     changes: type[MySqlChange] = MySqlChange
     removes: type[Remove] = Remove
 
-    # Writes, and what they answer.
+    # Writes, and the rows they return.
 
     def insert(self, table: Table) -> Insert:
         """Return MySQL's INSERT."""
@@ -122,7 +122,7 @@ class MySqlWrites(MySqlValues, Writes):
         returning: Sequence[ColumnElement[Any]] = (),
         given: FromClause | None = None,
     ) -> Executable:
-        """Lock the rows, reading their new values, and write them."""
+        """Lock the rows while reading their new values, and write them."""
         if not returning:
             return self.changes(table, given, and_(*which), values)
         kept = self._kept(table, values)
@@ -143,7 +143,7 @@ class MySqlWrites(MySqlValues, Writes):
         values: Mapping[str, Any],
         returning: Sequence[ColumnElement[Any]],
     ) -> Executable:
-        """Lock the rows that the query reads, reading their new values, and write them."""
+        """Lock the rows that the query reads, read their new values, and write them."""
         kept = self._kept(table, values)
         shown = [*self._changed(table, values, returning), *table.primary_key, *kept, self.now()]
         return self._locked(table, picked.with_only_columns(*shown), self._write(table, values, None, []), len(kept))
@@ -156,7 +156,7 @@ class MySqlWrites(MySqlValues, Writes):
         which: Sequence[ColumnElement[bool]] = (),
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Lock the rows, reading them, and delete them."""
+        """Read and lock the rows, and delete them."""
         match = and_(*(table.c[name] == given.c[name] for name in names), *which)
         if not returning:
             return self.removes(table, given, match)
@@ -171,7 +171,7 @@ class MySqlWrites(MySqlValues, Writes):
         which: Sequence[ColumnElement[bool]],
         returning: Sequence[ColumnElement[Any]] = (),
     ) -> Executable:
-        """Lock the rows that the query reads, reading them, and delete them."""
+        """Read and lock the rows that the query finds, and delete them."""
         shown = [*returning, *table.primary_key, self.now()]
         if table in picked.get_final_froms():
             return self._locked(table, picked.with_only_columns(*shown), self._taken_away(table))
@@ -184,7 +184,7 @@ class MySqlWrites(MySqlValues, Writes):
     def _changed(
         self, table: Table, values: Mapping[str, Any], returning: Sequence[ColumnElement[Any]]
     ) -> list[ColumnElement[Any]]:
-        """Return what to return of rows, in terms of their values before the change."""
+        """Return the expressions to return for rows, in terms of their values before the change."""
         new = {table.c[name]: value for name, value in values.items()}
 
         def replace(element: Any, **_: Any) -> Any:
@@ -194,7 +194,7 @@ class MySqlWrites(MySqlValues, Writes):
         return [replacement_traverse(each, {}, replace) for each in returning]
 
     def _kept(self, table: Table, values: Mapping[str, Any]) -> list[Column[Any]]:
-        """Return the columns whose old values must be passed to the write: none, where it sees them all."""
+        """Return the columns whose old values must be passed to the write: none, because it sees all of them."""
         return []
 
     def _write(
@@ -233,7 +233,7 @@ class MySqlWrites(MySqlValues, Writes):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """Make a row whose key is taken lock the holder, and leave the holder unchanged."""
+        """If a row's key is taken, lock the row that holds it, and leave that row unchanged."""
         id = added.table.c.id
         passing = added.on_duplicate_key_update(id=id)
         if told_ids or not returning:
@@ -243,7 +243,7 @@ class MySqlWrites(MySqlValues, Writes):
         return Kept(passing.returning(*returning, id == fresh))
 
     def add_new(self, table: Table, values: Mapping[str, ColumnElement[Any]], key: ColumnElement[Any]) -> Executable:
-        """Look for the row, and add it if it is missing: of two at once, one fails with a conflict and looks again."""
+        """Look up the row and add it if missing: if two do this at once, one fails with a conflict and tries again."""
         look = select(key).where(key == values[key.name]).with_for_update()
         return AddIfMissing(look, insert(table).values(dict(values)).returning(key))
 
@@ -254,20 +254,20 @@ class MySqlWrites(MySqlValues, Writes):
         new: Callable[[Any], Mapping[str, Any]],
         only: ColumnElement[bool] | None = None,
     ) -> Any:
-        """Return it with ON DUPLICATE KEY UPDATE."""
+        """Return the INSERT with ON DUPLICATE KEY UPDATE."""
         values = dict(new(added.inserted))
         if only is not None:
             values = {name: case((only, value), else_=added.table.c[name]) for name, value in values.items()}
         return added.on_duplicate_key_update(**values)
 
     def answer_put(self, put: Any, returning: Sequence[ColumnElement[Any]], written: ColumnElement[bool]) -> Executable:
-        """Leave out the rows that existed but were not written."""
+        """Exclude existing rows that were not written."""
         answered: Executable = put.returning(*returning)
         return answered if isinstance(written, True_) else Kept(put.returning(*returning, written))
 
 
 def bound(value: Any) -> Any:
-    """Return an expression with the time replaced by the one that was read."""
+    """Return an expression with the server's time replaced by the time that was read."""
 
     def replace(element: Any, **_: Any) -> Any:
         return _told() if isinstance(element, MySqlNow) else None
@@ -285,12 +285,12 @@ def _refers_to(values: Sequence[Any], given: FromClause) -> bool:
 
 
 def _listed(keys: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """Return keys as a list that the driver writes out: for IN of a list the server uses the named index."""
+    """Return keys as a list that the driver writes out: for IN with a list, the server uses the named index."""
     return tuple(key[0] if len(key) == 1 else tuple(key) for key in keys)
 
 
 def packed(keys: Sequence[Sequence[Any]]) -> str:
-    """Return keys as JSON: a DELETE takes no index hint, and would otherwise scan and lock all of a small table."""
+    """Return keys as JSON: DELETE accepts no index hint, and would otherwise scan and lock all of a small table."""
     return encode_json([key[0] if len(key) == 1 else key for key in keys]).decode()
 
 

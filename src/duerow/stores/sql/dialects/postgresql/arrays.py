@@ -1,4 +1,4 @@
-"""Rows of bound values as arrays: one for each column."""
+"""Rows of bound values as arrays, one per column."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SEPARATOR = "\x1f"
 
 
 class PostgresArrays(GivenRows):
-    """Rows of bound values as arrays: one for each column."""
+    """Rows of bound values as arrays, one per column."""
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return unnest of one array for each column with differing values, and the shared values."""
+        """Return unnest of one array per column whose values differ, and the shared values."""
         differing = {label: kind for label, kind in columns.items() if label not in alike}
         same = [
             cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
@@ -47,22 +47,22 @@ class PostgresArrays(GivenRows):
         return select(*unnested.c, *same).select_from(unnested).subquery(name)
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Return one array literal for each column: for thousands of values far faster than the drivers' arrays."""
+        """Return one array literal per column: for thousands of values, that is far faster than the drivers' arrays."""
         return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
-        """Return `= ANY (ARRAY(…))`: evaluated once, so its limit holds, and always served by the column's index."""
+        """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
         return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
 
     def one_of_rows(self, columns: Sequence[ColumnElement[Any]], found: Select[Any]) -> list[ColumnElement[bool]]:
-        """Return a join with a WITH query, which is evaluated once since it locks; rows are found by primary key."""
+        """Return a join with a WITH query, which is evaluated once because it locks; rows are found by primary key."""
         due = found.cte("due")
         return [column == picked for column, picked in zip(columns, due.c, strict=True)]
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-        """Return `= ANY (array)`: for `IN (SELECT …)` a whole index may be read and compared with each value.
+        """Return `= ANY (array)`: for `IN (SELECT …)`, PostgreSQL may read a whole index and compare each entry.
 
-        Without an index, each row is compared: then the array is read once, in a subquery, and not for each row, which
+        Without an index, every row is compared. A subquery then reads the array once, because reading it for each row
         would take as long as reading the row.
         """
         values = _array_of(f"{name}_value", column.type)

@@ -1,4 +1,4 @@
-"""What goes wrong on PostgreSQL: vacuum that falls behind, long-held snapshots, settings, rights."""
+"""Possible problems on PostgreSQL: vacuum that falls behind, long-held snapshots, settings, rights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SMALL_INDEX: Final = 4 << 20
 """Bytes below which an index never counts as bloated."""
 
 LARGE_ENTRY: Final = 500
-"""Bytes for each entry from which an index counts as bloated; about 60 is usual."""
+"""Bytes per entry at which an index counts as bloated; about 60 is usual."""
 
 FEW_DEAD: Final = 10_000
 """How many dead rows a table may have before autovacuum counts as late."""
@@ -97,7 +97,7 @@ def _setting(name: str) -> ColumnElement[str]:
 
 
 def settings(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
-    """Find settings that endanger what was written, or cancel what duerow does."""
+    """Find settings that endanger committed data, or cancel duerow's statements."""
     names = [one.name for one in _SETTINGS]
     level = _setting("transaction_isolation")
     asked = [*map(_setting, names), level, func.pg_is_in_recovery(), *map(_milliseconds, _TIMES)]
@@ -125,7 +125,7 @@ def settings(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
 
 
 def _milliseconds(name: str) -> ColumnElement[int]:
-    """Return a setting that is a time, as milliseconds: as text it has a unit."""
+    """Return a time setting in milliseconds: as text, it has a unit."""
     known = TableClause("pg_settings", column("name"), column("setting"), schema="pg_catalog")
     return select(cast(known.c.setting, BigInteger)).where(known.c.name == const(name)).scalar_subquery()
 
@@ -237,7 +237,7 @@ def _held(patience: timedelta) -> Select[Any]:
 
 
 def rights(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
-    """Find which of the four roles this user can play, if not all."""
+    """Report which of the four roles this user has the rights for, unless it has all of them."""
     names = {table.name: table.name.removeprefix(tables.prefix) for table in created(tables, PostgreSQL())}
     kinds = ("SELECT", "INSERT", "UPDATE", "DELETE")
     asked = [

@@ -49,14 +49,14 @@ from duerow.stores.sql.dialects.postgresql.errors import QUERY_CANCELED, explain
 from duerow.stores.sql.dialects.postgresql.json_paths import PostgresJson
 
 BLIND_WAYS: Final = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_hashjoin", "enable_mergejoin")
-"""What PostgreSQL's planner avoids on duerow's own connections if it can.
+"""The kinds of plans that PostgreSQL's planner avoids, if possible, on duerow's own connections.
 
-An index serves every statement of duerow's. A table that was never analysed, or was empty when a statement was
-prepared, misleads the planner: a claim of 1,000 out of 300,000 rows took seconds by sorting the queue.
+Every statement of duerow's can use an index. A table that was never analyzed, or was empty when a statement was
+prepared, misleads the planner: a claim of 1,000 out of 300,000 rows took seconds because it sorted the queue.
 """
 
 MARK: Final = "duerow.turn"
-"""The variable that marks the transaction of a handler."""
+"""The variable that marks a handler's transaction."""
 
 _CATALOGUE: Final = "pg_catalog"
 
@@ -66,16 +66,16 @@ def _quoted(table: Table) -> str:
 
 
 def _ids(prefix: str, schema: str | None) -> IdSequence:
-    """Return the sequence that numbers messages."""
+    """Return the sequence that generates message ids."""
     return IdSequence(f"{prefix}message_id_seq", schema=schema)
 
 
 def _commits_alone(raw: Any) -> bool:
-    return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's idle
+    return bool(raw.autocommit) and int(raw.info.transaction_status) == 0  # libpq's code for an idle connection
 
 
 class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
-    """One statement claims: the ids are picked with FOR UPDATE SKIP LOCKED, then updated by primary key."""
+    """A claim is one statement: ids are picked with FOR UPDATE SKIP LOCKED, then updated by primary key."""
 
     name = "postgresql"
     capabilities = Capabilities(receives=True)
@@ -98,30 +98,30 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
     )
 
     def now(self) -> ColumnElement[Any]:
-        """Return the time at which the statement began, even late in a long transaction."""
+        """Return the time when the statement began, even late in a long transaction."""
         return func.statement_timestamp(type_=self.moment)
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that is later by this span."""
+        """Return a moment that is later by a span."""
         microseconds = span.op("*", return_type=Interval())(literal_column("INTERVAL '1 microsecond'"))
         return moment.op("+", return_type=self.moment)(microseconds)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it as a subquery, which is evaluated once for all rows; earlier moments become that of year 1."""
+        """Return the number as a subquery, which is evaluated once for all rows; earlier moments become FIRST."""
         first: ColumnElement[Any] = literal_column(f"TIMESTAMPTZ '{FIRST.year:04}-{FIRST:%m-%d} 00:00:00+00'")
         seconds = extract("epoch", func.greatest(moment, first, type_=self.moment))
         return select(cast(seconds * const(1_000_000), BigInteger)).scalar_subquery()
 
     def from_text(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return text cast to JSON, which also checks it; a column of given rows is JSON already."""
+        """Return text cast to JSON, which also validates it; a column of given rows is already JSON."""
         return text if isinstance(text, ColumnClause) and text.type is self.told_json else cast(text, self.json)
 
     def as_text(self, json: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return the text itself, so that the driver does not parse the JSON."""
+        """Return the JSON cast to text, so that the driver does not parse it."""
         return cast(json, Text)
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; one whose creation was interrupted cannot be used."""
+        """Read the indexes from the catalogue; an index whose creation was interrupted cannot be used."""
         index = TableClause(
             "pg_index", column("indexrelid"), column("indrelid"), column("indisvalid"), schema=_CATALOGUE
         )
@@ -134,14 +134,15 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return text.like(literal(pattern, Text()))
 
     def same_group(self, group: ColumnElement[Any], given: ColumnElement[Any]) -> tuple[ColumnElement[bool], ...]:
-        """Return a range of one group, so that `group_order` says more than the order of ids.
+        """Return a range that contains one group, so that `group_order` differs from the order of ids.
 
-        Where the groups are few, PostgreSQL expects to meet the first of one soon, and reads all messages by id.
+        Otherwise, if there are few groups, PostgreSQL expects to find a row of the group soon, and reads all messages
+        in the order of ids.
         """
         return group >= given, group <= given
 
     def group_order(self, rows: FromClause) -> tuple[ColumnElement[Any], ...]:
-        """Return the order of the index of groups, which the primary key does not have."""
+        """Return the order of the index of groups, which the primary key does not provide."""
         return rows.c.group, rows.c.id
 
     def read_moment(self, value: Any) -> datetime | None:
@@ -150,7 +151,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
             return value  # type: ignore[no-any-return]
         try:
             moment: datetime = value.astimezone(UTC)
-        except OverflowError:  # drivers other than psycopg give what is infinite as the last moment that Python has
+        except OverflowError:  # drivers other than psycopg return infinity as Python's last datetime
             return FIRST if value.year == FIRST.year else LAST
         return moment
 
@@ -161,11 +162,11 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return super().record(row)
 
     def shown_moment(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with TO_CHAR, in UTC whatever the session's time zone is."""
+        """Format the moment with TO_CHAR, in UTC whatever the session's time zone is."""
         return func.to_char(func.timezone(const("UTC"), moment), const("YYYY-MM-DD HH24:MI:SS"))
 
     def json_string(self, text: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with TO_JSON."""
+        """Convert the text with TO_JSON."""
         return func.to_json(text)
 
     def look_up(
@@ -176,18 +177,18 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
-        """Return a LATERAL query with a limit, which has only one plan; a join may read a whole index."""
+        """Return a LATERAL query with a limit, which has only one possible plan; a join might read a whole index."""
         equal = (column == given.c[name] for name, column in names.items())
         one = select(*shown).where(*equal, *which).correlate(given).limit(const(1))
         found = (one.with_for_update() if locked else one).lateral("found")
         return select(*found.c).select_from(given.join(found, true()))
 
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
-        """Hide the comparison in a CASE: waiting rows all have similar tokens, which would mislead the planner."""
+        """Hide the comparison in a CASE: waiting rows have similar tokens, which would mislead the planner."""
         return case((ours == theirs, true()), else_=false())
 
     def equal_given(self, table: Table, given: FromClause, names: Sequence[str]) -> list[ColumnElement[bool]]:
-        """Return a join for receipts, which looks up rows by primary key from the given rows."""
+        """Return a join for receipts, which looks up the row for each given row by primary key."""
         if names[-1] != "token":
             return super().equal_given(table, given, names)
         return [*(table.c[name] == given.c[name] for name in names[:-1]), self.same(table.c.token, given.c.token)]
@@ -197,39 +198,39 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return insert(table)
 
     def wake(self, waiting: Table, which: ColumnElement[bool], now: ColumnElement[Any], channel: str) -> Select[Any]:
-        """Notify only if a consumer sleeps: at commit, NOTIFY takes a lock on the whole server."""
+        """Notify only if a consumer is sleeping: at commit, NOTIFY takes a lock on the whole server."""
         return select(func.pg_notify(const(channel), waiting.c.queue)).where(which, waiting.c.until > now)
 
     def announce(self, channel: str, name: ColumnElement[str]) -> Select[Any]:
-        """Notify, whether or not anybody listens: what is told in this way is rare."""
+        """Notify even if there may be no listener: such announcements are rare."""
         return select(func.pg_notify(const(channel), name))
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return values of the table's own sequence."""
+        """Return values of the table's sequence."""
         ids = _ids(prefix, schema)
         counted = func.generate_series(1, cast(bindparam("count", type_=Integer()), Integer)).table_valued("n")
         return select(ids.next_value()).select_from(counted)
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
-        """Return USAGE on the schema, and on the sequence of ids: a batch with keys takes its ids beforehand."""
+        """Return USAGE on the schema, and on the sequence of ids: a batch with keys takes its ids in advance."""
         preparer = self.plain().identifier_preparer
         named = [("USAGE", f"SCHEMA {preparer.quote(schema)}")] if schema else []
         ids = preparer.format_sequence(_ids(prefix, schema))
         return [*named, *([("USAGE", f"SEQUENCE {ids}")] if adds else [])]
 
     def table_exists(self, table: Table) -> Executable:
-        """Return a row if the name leads to a table on the search path.
+        """Query a row if the name resolves to a table on the search path.
 
-        Reading pg_class notices tables that others have just created; to_regclass alone may answer from its cache.
+        Reading pg_class finds tables that others have just created; to_regclass alone may use outdated cache entries.
         """
         known = TableClause("pg_class", column("oid"), schema=_CATALOGUE)
         return select(literal(1)).select_from(known).where(known.c.oid == func.to_regclass(_quoted(table)))
 
     def identity(self, table: Table) -> Executable:
-        """Query the database, its server's start time, and the table that a name leads to on the search path.
+        """Query the database, its server's start time, and the table that a name resolves to on the search path.
 
-        Any user may read the start time, and no two servers share that microsecond; copies share the system identifier.
-        The ids of database and table distinguish search paths.
+        Any user may read the start time, and no two servers start in the same microsecond; the system identifier would
+        not do, because copies of a server share it. The ids of database and table distinguish search paths.
         """
         here: Any = literal_column("pg_catalog.current_database()")
         number = "(SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())"
@@ -239,27 +240,27 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return asked(*(cast(one, Text) for one in told))
 
     def migration_lock(self, prefix: str) -> Executable:
-        """Return an advisory lock that ends with the transaction."""
+        """Take an advisory lock that ends with the transaction."""
         return select(func.pg_advisory_xact_lock(func.hashtext(f"{prefix}migrate")))
 
     def index_lock(self, prefix: str) -> tuple[Executable, Executable]:
-        """Return an advisory lock of the session, since an index is created outside a transaction."""
+        """Take and release an advisory lock of the session, because the index is created outside a transaction."""
         name = func.hashtext(f"{prefix}index")
         return select(func.pg_try_advisory_lock(name)), select(func.pg_advisory_unlock(name))
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
-        """Set a variable for the transaction, and lift the planner's restrictions for the handler's queries."""
+        """Set a variable for the transaction, and lift the restrictions on plans for the handler's queries."""
         freely = [func.set_config(way, null(), true()) for way in (BLIND_WAYS if own else ())]
         connection.execute(select(func.set_config(MARK, mark, true()), *freely))
 
     def marked(self, connection: Connection, mark: str, own: bool) -> bool:
-        """Read the variable, and restore the planner's restrictions for the settlement that follows."""
+        """Read the variable, and restore the restrictions on plans for the settlement that follows."""
         blindly = [func.set_config(way, const("off"), true()) for way in (BLIND_WAYS if own else ())]
         found = connection.execute(select(func.current_setting(MARK, true()), *blindly)).scalar_one()
         return bool(found == mark)
 
     def limited(self, text: str, milliseconds: int) -> tuple[str, str, str]:
-        """Set the transaction's statement_timeout for the duration of the read; a shorter one stays."""
+        """Set the transaction's statement_timeout for the duration of the read; a shorter timeout is kept."""
         before = "current_setting('statement_timeout')"
         shorter = f"{before}::interval > '0 s' AND {before}::interval < '{milliseconds} ms'"
         limit = f"CASE WHEN {shorter} THEN {before} ELSE '{milliseconds}' END"
@@ -271,11 +272,11 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         )
 
     def ran_out_of_time(self, error: BaseException) -> bool:
-        """Return whether it is query_canceled."""
+        """Return whether the error is query_canceled."""
         return state_of(error) == QUERY_CANCELED
 
     def arrow(self, url: URL) -> ArrowWay | None:
-        """Return adbc-driver-postgresql, which accepts libpq's URLs; plan as on duerow's other connections."""
+        """Return adbc-driver-postgresql, which accepts libpq URLs, with the planner settings of other connections."""
         return ArrowWay(
             driver="adbc_driver_postgresql",
             address=url.set(drivername="postgresql").render_as_string(hide_password=False),
@@ -284,5 +285,5 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         )
 
     def explain(self, error: BaseException) -> DuerowError | None:
-        """Return duerow's error for a driver's, by SQLSTATE."""
+        """Return duerow's error for a driver's error, based on its SQLSTATE."""
         return explained(error)

@@ -1,4 +1,4 @@
-"""What PostgreSQL's errors mean, by SQLSTATE, and what may be shown of them: names, never values of a row."""
+"""What PostgreSQL's errors mean, by SQLSTATE, and which parts may be shown: names, never values of a row."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ CONFLICTS: Final = {"40001", "40P01", "55P03", "23505"}
 """Serialization failure, deadlock, lock timeout; and a unique violation, which only a race can cause."""
 
 OF_ROW: Final = ("22", "23", "44", "54", "P0")
-"""What a row would hold is refused: a value, a constraint, a view's check, a size, a trigger's function raised."""
+"""The row is rejected: a value, a constraint, a view's check, a size, or an error raised by a trigger function."""
 
 QUERY_CANCELED: Final = "57014"
-"""A statement took longer than its timeout, or somebody cancelled it."""
+"""A statement exceeded its timeout or was cancelled."""
 
 UNAVAILABLE: Final = {
     *("57P01", "57P02", "57P03", "57P04", "57P05", "25P03", QUERY_CANCELED, "25006"),
     *("53000", "53100", "53200", "53300", "53400", "58000", "58030"),
 }
-"""The server stops, starts, cancels, ends an idle session, or is read-only, as a standby is; it is out of
-disk, memory or connections, or met an error of the system."""
+"""The server stops, starts, cancels, ends an idle session, or is read-only, like a standby; it is out of disk, memory
+or connections, or encountered a system error."""
 
 _LOST: Final = {
     "OperationalError",
@@ -28,20 +28,20 @@ _LOST: Final = {
     "ConnectionTimeout",
     "ConnectionDoesNotExistError",
     "InternalClientError",
-    "InternalError",  # without a state it is the driver that does not understand the answers
+    "InternalError",  # without a SQLSTATE, the driver could not interpret a response
 }
 
 _NAMES_ONLY: Final = ("08", "0A", "23", "25", "28", "3D", "3F", "40", "42", "53", "54", "55", "57", "58")
-"""Classes whose first line has names, but no values; in every class the DETAIL below it may have values."""
+"""Classes of errors whose first line has names but no values; the DETAIL below it may always have values."""
 
 
 def state_of(error: BaseException) -> str | None:
-    """Return the SQLSTATE of a driver's error; None: it has none."""
+    """Return the SQLSTATE of a driver's error; None if it has none."""
     return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
 
 
 def explained(error: BaseException) -> DuerowError | None:
-    """Return duerow's error for a driver's; None for any other error."""
+    """Return duerow's error for a driver's error; None for any other error."""
     module = type(error).__module__.partition(".")[0]
     if module not in ("psycopg", "psycopg2", "asyncpg", "sqlalchemy", "adbc_driver_manager"):
         return None
@@ -65,12 +65,12 @@ def explained(error: BaseException) -> DuerowError | None:
 
 
 def _told(error: BaseException, state: str) -> str:
-    """Return the part of the server's message that holds only names, with the place that it names."""
-    # asyncpg's errors are causes of those that SQLAlchemy makes of them; what the server says has its fields there.
+    """Return the part of the server's message that contains only names, with the object that it names."""
+    # asyncpg's errors are the causes of the errors that SQLAlchemy raises for them, and have the fields of the message.
     fields: Any = getattr(error, "diag", None) or getattr(error, "__cause__", None) or error
     first = getattr(fields, "message_primary", None) or (fields.args[0] if getattr(fields, "args", None) else None)
     is_asyncpg = type(fields).__module__.startswith("asyncpg")
-    whole = hasattr(fields, "message_primary") or is_asyncpg  # else it may be all of the text, with the DETAIL
+    whole = hasattr(fields, "message_primary") or is_asyncpg  # otherwise the text may include the DETAIL
     line = f": {first}" if first and whole and state.startswith(_NAMES_ONLY) else ""
     kinds = ("constraint", "table", "column")
     places = [f"{kind} {name}" for kind in kinds if (name := getattr(fields, f"{kind}_name", None))]

@@ -1,4 +1,4 @@
-"""How a PostgreSQL server is connected to."""
+"""How to connect to a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _prepare(engine: Engine, settings: Settings) -> None:
         driver = getattr(connection, "driver_connection", connection)
         driver.prepare_threshold = threshold
         wanted = ["TIME ZONE 'UTC'"]
-        if threshold is not None:  # else a pooler may hand this session on to somebody else
-            # A database or a role may have another level by default.
+        if threshold is not None:  # otherwise a pooler may give this session to another client
+            # The database or the role may default to another level.
             wanted.append("default_transaction_isolation = 'read committed'")
-            # Where there is no other way it counts as so dear that the server would compile the statement first: 0.1 s.
+            # If no other plan exists, a disabled one has such a high cost that JIT compilation would start: 0.1 s.
             wanted += [f"{way} = off" for way in (*BLIND_WAYS, "jit")]
         cursor = connection.cursor()
         cursor.execute("; ".join(f"SET {setting}" for setting in wanted))
@@ -32,7 +32,7 @@ def _prepare(engine: Engine, settings: Settings) -> None:
 
 
 def _threshold(said: object) -> int | None:
-    """Return after how many executions a statement is prepared; None: never."""
+    """Return the number of executions after which a statement is prepared; None: never."""
     if str(said).lower() in ("none", "off", ""):
         return None
     if not str(said).isascii() or not str(said).isdigit():

@@ -1,4 +1,4 @@
-"""What a path leads to in a JSON column, and what an index holds of it."""
+"""The value at a path in a JSON column, and its form in an index."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from duerow.stores.sql.dialects.base import LONGEST_KEY, JsonText, Member, const
 from duerow.stores.sql.dialects.base.payload_indexes import PayloadIndexes
 
 _PLACE = re.compile(r"\s*[-+]?[0-9].*", re.DOTALL)
-"""Names that could be read as the index of a list element."""
+"""Names that could be mistaken for the index of a list element."""
 
 _INTEGER = "^-?[0-9]{1,19}$"
 _LEAST_INTEGER, _MOST_INTEGER = "-9223372036854775808", "9223372036854775807"
 _PLAIN = "^(-?[0-9]{1,15}([.][0-9]{1,15})?)$"
-"""Numbers as JSON text that every float type can hold; without an exponent."""
+"""Numbers in JSON text, without an exponent, that every float type can hold."""
 
 _MODEST = "^[^eE]+([eE][-+]?[0-9]{1,3})?$"
 _LONGEST = 400
-"""Numbers as JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
+"""Numbers in JSON text that NUMERIC can hold: with a small exponent and not too many digits."""
 
 _MOST, _LEAST = "1.7976931348623157e308", "4.9406564584124654e-324"
 """The largest finite float, and the smallest above zero."""
 
 
 class PostgresJson(PayloadIndexes):
-    """What a path leads to in a JSON column, and what an index holds of it."""
+    """The value at a path in a JSON column, and its form in an index."""
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
-        """Follow the path with `->`, which takes only names, and cast only what was checked to be castable.
+        """Follow the path with `->`, which only takes names, and cast only values that were checked first.
 
-        A number is first read as NUMERIC, which can hold everything that `_MODEST` accepts, to see if it fits a float.
+        A number is first read as NUMERIC, which can hold everything `_MODEST` accepts, to see whether it fits a float.
         """
         value = _led_to(document, names)
         kind = func.json_typeof(value)
@@ -68,8 +68,8 @@ class PostgresJson(PayloadIndexes):
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
         """Follow the path as `member` does; a number is stored as the nearest float.
 
-        Each pass reads the whole document, and each claim adds an entry: for plain numbers one pass is enough, since
-        strings have quotes in JSON text.
+        Each pass reads the whole document, and each claim adds an index entry. For plain numbers one pass is enough,
+        because strings have quotes in JSON text.
         """
         value = document
         for name in names:
@@ -86,14 +86,14 @@ class PostgresJson(PayloadIndexes):
 
 
 def _word(value: ColumnElement[Any]) -> ColumnElement[str]:
-    """Return a JSON value as text, a string without its quotes."""
+    """Return a JSON value as text; a string is returned without its quotes."""
     return value.op("#>>", return_type=Text())(literal_column("CAST('{}' AS TEXT[])"))
 
 
 def _led_to(document: ColumnElement[Any], names: Sequence[str]) -> ColumnElement[Any]:
-    """Return what a path leads to, in one pass over the text, where `->` needs a pass for each name.
+    """Return the value at a path in one pass over the text; `->` needs a pass for each name.
 
-    A single pass would take a name of digits for an index in a list.
+    A single pass would mistake a name that consists of digits for a list index.
     """
     words = [cast(literal(name, Text()), Text) for name in names]
     if len(names) > 1 and not any(_PLACE.fullmatch(name) for name in names):
@@ -109,7 +109,7 @@ def _is_modest(word: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def _float(word: ColumnElement[str]) -> ColumnElement[Any]:
-    """Return a number of `_MODEST` form as a float; null beyond the largest, zero below the smallest."""
+    """Return a number that `_MODEST` accepts as a float: null beyond the largest float, zero below the smallest."""
     size = func.abs(cast(word, Numeric))
     return case(
         (size > cast(literal_column(_MOST), Numeric), null()),

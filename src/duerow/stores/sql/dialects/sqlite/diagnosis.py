@@ -1,4 +1,4 @@
-"""What goes wrong with SQLite: its journal, its settings, and its file system."""
+"""Possible problems with SQLite: its journal, its settings, and its file system."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REMOTE: Final = frozenset(
 """File systems whose locks or shared memory do not work between hosts."""
 
 FLEETING: Final = frozenset(("tmpfs", "ramfs"))
-"""File systems that are lost when the machine restarts."""
+"""File systems whose contents are lost when the machine restarts."""
 
 LARGE_LOG: Final = 256 << 20
-"""Bytes of a write-ahead log from which a reader probably keeps it from being emptied."""
+"""The size in bytes of a write-ahead log that is probably kept from being emptied by a reader."""
 
 SHORT_WAIT: Final = 1_000
-"""Milliseconds; with a shorter wait for other writers, writes fail under load."""
+"""Milliseconds; if connections wait less than this for other writers, writes fail under load."""
 
 
 def _pragma(name: str) -> Any:
@@ -37,7 +37,7 @@ def _pragma(name: str) -> Any:
 
 
 def journal(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
-    """Find a journal, or settings of this connection, with which writers block readers or lose what they wrote."""
+    """Find a journal mode or connection settings that make writers block readers or lose committed data."""
     mode = (yield from ask(_pragma("journal_mode")))[0][0]
     synchronous = int((yield from ask(_pragma("synchronous")))[0][0])
     waits = int((yield from ask(_pragma("busy_timeout")))[0][0])
@@ -59,7 +59,7 @@ def journal(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
 
 
 def files(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
-    """Find an unsuitable file system, or a log that is not emptied."""
+    """Find an unsuitable file system, or a write-ahead log that is not emptied."""
     query = text("PRAGMA database_list").columns(column("seq"), column("name", Text()), column("file", Text()))
     paths = [Path(row[2]) for row in (yield from ask(query)) if row[1] == "main" and row[2]]
     found: list[Finding] = []
@@ -81,7 +81,7 @@ def files(tables: Tables, patience: timedelta) -> Plan[list[Finding]]:
 
 
 def file_system(path: Path, mounts: str) -> str | None:
-    """Return the kind of file system of a path by what /proc/mounts says; None: unknown."""
+    """Return the type of a path's file system according to /proc/mounts; None: unknown."""
     kinds: dict[str, str] = {}
     for line in mounts.splitlines():
         _, at, kind, *_ = line.split(" ")

@@ -1,4 +1,4 @@
-"""SQLite 3.35 and later, through sqlite3 and aiosqlite: one writer at a time, time as integers of microseconds."""
+"""SQLite 3.35 and later, through sqlite3 and aiosqlite: one writer at a time, and time as integer microseconds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from duerow.stores.sql.dialects.sqlite.errors import explained
 from duerow.stores.sql.dialects.sqlite.json_paths import SqliteJson
 
 PROGRESS: Final = 1_000
-"""After how many virtual machine steps SQLite checks the limit; some take as long as reading a payload."""
+"""How many virtual machine steps pass between checks of the limit; some take as long as reading a payload."""
 
 _NUMBER, _TEXT = frozenset((int,)), frozenset((str,))
 _MAYBE, _AT = frozenset((str, type(None))), frozenset((int, type(None)))
@@ -59,7 +59,7 @@ _SHAPE: tuple[Any, ...] = (
     *(_NUMBER, _MAYBE),
 )
 _LENT = Shapes(*_SHAPE)
-"""The types of LENT, and of the priority and the group that may follow."""
+"""The types of the values of LENT, and of the priority and the group that may follow."""
 
 
 def _commits_alone(raw: sqlite3.Connection) -> bool:
@@ -69,16 +69,16 @@ def _commits_alone(raw: sqlite3.Connection) -> bool:
 
 
 def _awaited_commits_alone(raw: Any) -> bool:
-    """As `_commits_alone`, for aiosqlite; what only its own thread may read is checked there, at the first step."""
+    """As `_commits_alone`, for aiosqlite; attributes that only its thread may read are checked at the first step."""
     try:
         return _commits_alone(raw._conn)
-    except sqlite3.ProgrammingError:  # from Python 3.12 on
+    except sqlite3.ProgrammingError:  # since Python 3.12
         return False
 
 
 def _file(path: str) -> Hashable:
     if not path:
-        return ("a database in memory",)  # which nothing tells from another one
+        return ("a database in memory",)  # nothing distinguishes it from another one
     try:
         found = os.stat(path)
     except OSError:
@@ -87,7 +87,7 @@ def _file(path: str) -> Hashable:
 
 
 class SQLite(SqliteJson, Dialect):
-    """Runs in the process, so its clock is the host's; a transaction that begins with a write has the file alone."""
+    """SQLite runs in the process, so its clock is the host's; a transaction that starts by writing locks out others."""
 
     name = "sqlite"
     capabilities = Capabilities(hosts=False, parallel_writes=False, receives=True)
@@ -103,30 +103,30 @@ class SQLite(SqliteJson, Dialect):
     server_clock = False
 
     def written(self, driver: SqlDialect, raw: bool) -> SqlDialect:
-        """Return the driver's own dialect; sqlite3 itself takes values by name."""
+        """Return the driver's own dialect, or for sqlite3 itself a dialect that passes values by name."""
         return sqlite.dialect(paramstyle="named") if raw else driver
 
     def now(self) -> ColumnElement[Any]:
-        """Return None: SQLite's own clock has only milliseconds, so each statement is passed the host's."""
+        """Refuse: SQLite's own clock has only milliseconds, so each statement is passed the host's time."""
         raise AssertionError("SQLite is always given the time")
 
     def clock(self) -> ColumnElement[Any]:
-        """Return SQLite's own time, to the millisecond; both parts are read at the same moment of a statement."""
+        """Return SQLite's own time, to the millisecond; within a statement, both parts are from the same moment."""
         whole = "CAST(strftime('%s', 'now') AS INTEGER) * 1000000"
         return literal_column(
             f"({whole} + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000)", type_=self.moment
         )
 
     def later(self, moment: ColumnElement[Any], span: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return a moment that is later by this span."""
+        """Return a moment that is later by a span."""
         return moment + span
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it as it is stored."""
+        """Return the moment as it is stored."""
         return moment
 
     def indexes(self, wanted: Table) -> Executable:
-        """Read the indexes from the schema; all of them are usable."""
+        """Read the indexes from the schema; all of them can be used."""
         names = column("type", Text()), column("name", Text()), column("tbl_name", Text())
         known = table("sqlite_master", *names, schema=wanted.schema)
         return select(known.c.name, const(1)).where(known.c.type == "index", known.c.tbl_name == wanted.name)
@@ -136,7 +136,7 @@ class SQLite(SqliteJson, Dialect):
         return None if moment is None else micros(moment)
 
     def read_moment(self, value: Any) -> datetime | None:
-        """Return the moment for microseconds since 1970; a value that is no number sorts after all numbers."""
+        """Return the moment for microseconds since 1970; a value that is not a number sorts after all numbers."""
         if value is None:
             return None
         try:
@@ -149,11 +149,11 @@ class SQLite(SqliteJson, Dialect):
         return moment
 
     def sound(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Check the types of all values: a column of SQLite accepts any."""
+        """Check the types of all values: SQLite columns accept any type."""
         return _LENT.fit_all(rows)
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return the members of one JSON array, each an array of differing values, and the shared values."""
+        """Return the members of one JSON array, each an array of the values that differ, and the shared values."""
         differing = [label for label in columns if label not in alike]
         same = [bindparam(f"{name}_{label}", type_=columns[label]).label(label) for label in columns if label in alike]
         if not differing:
@@ -175,7 +175,7 @@ class SQLite(SqliteJson, Dialect):
         names: Mapping[str, ColumnElement[Any]],
         locked: bool,
     ) -> Select[Any]:
-        """Return the condition that the tuple is among the given: a join would read those for each row of a queue."""
+        """Return the condition that a tuple is among the given rows: a join would read them for each row of a queue."""
         return select(*shown).where(tuple_(*names.values()).in_(select(*(given.c[name] for name in names))), *which)
 
     def insert(self, table: Table) -> Insert:
@@ -183,7 +183,7 @@ class SQLite(SqliteJson, Dialect):
         return insert(table)
 
     def concatenated(self, *parts: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Join them with ||, which every version has."""
+        """Join the parts with ||, which every version supports."""
         first, *others = parts
         whole: ColumnElement[Any] = cast(first, Text)
         for other in others:
@@ -191,7 +191,7 @@ class SQLite(SqliteJson, Dialect):
         return whole
 
     def shown_moment(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
-        """Return it with strftime."""
+        """Format the moment with strftime."""
         seconds = moment.op("/")(const(1_000_000))
         return func.strftime(const("%Y-%m-%d %H:%M:%S"), seconds, const("unixepoch"))
 
@@ -201,7 +201,7 @@ class SQLite(SqliteJson, Dialect):
         return func.json_object(*parts, type_=self.json)
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
-        """Return the numbers after the highest ever used; safe since nobody else writes meanwhile."""
+        """Return the numbers after the highest ever used, which is safe because no other transaction can write."""
         used = table("sqlite_sequence", column("name", Text()), column("seq", BigInteger()))
         highest = select(func.coalesce(func.max(used.c.seq), 0)).where(used.c.name == message.name).scalar_subquery()
         numbers = (
@@ -213,16 +213,16 @@ class SQLite(SqliteJson, Dialect):
         return select(highest + numbers.c.n)
 
     def table_exists(self, wanted: Table) -> Executable:
-        """Return a row if the file has the table."""
+        """Query a row if the file has the table."""
         known = table("sqlite_master", column("type", Text()), column("name", Text()))
         return select(literal(1)).select_from(known).where(known.c.type == "table", known.c.name == wanted.name)
 
     def identity(self, table: Table) -> Executable:
-        """Query the files; reading a table would fix what the transaction sees."""
+        """Query the files; reading a table would fix the snapshot of the transaction."""
         return text("PRAGMA database_list").columns(column("seq"), column("name", Text()), column("file", Text()))
 
     def identified(self, rows: Sequence[Sequence[Any]]) -> tuple[Hashable, ...]:
-        """Return the files, the connection's own first, whatever their paths; a database in memory has none."""
+        """Return the files regardless of path spelling, the connection's own first; a database in memory has none."""
         return tuple(_file(row[2]) for row in rows if row[1] != "temp")
 
     def in_first(self, table: Table) -> Executable | None:
@@ -234,7 +234,7 @@ class SQLite(SqliteJson, Dialect):
         return
 
     def prelude(self, prefix: str, schema: str | None) -> Sequence[ExecutableDDLElement]:
-        """Refuse schemas, which SQLite does not have."""
+        """Refuse schemas, which SQLite does not support."""
         if schema is not None:
             raise ConfigurationError(
                 "SQLite has no schemas; leave ",
@@ -245,33 +245,33 @@ class SQLite(SqliteJson, Dialect):
         return []
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
-        """Refuse: a file is protected only as a whole."""
+        """Refuse: SQLite has no roles, and a file can only be protected as a whole."""
         raise NotSupported(
             "SQLite has no roles: anyone who can write to the file and its folder can do everything; the permissions "
             "of the file say who that is"
         )
 
     def mark(self, connection: Connection, mark: str, own: bool) -> None:
-        """Set a savepoint, and make the driver begin again if the handler rolls back."""
+        """Set a savepoint, and make the driver begin a new transaction if the handler rolls back."""
         super().mark(connection, mark, own)
         driver: Any = connection.connection.driver_connection
-        if driver.isolation_level is None:  # else what follows a rollback of the handler's own would last
+        if driver.isolation_level is None:  # otherwise writes after the handler's own rollback would be committed
             driver.isolation_level = ""
             connection.info["duerow_isolation_level"] = None
 
     def has_no_savepoint(self, error: BaseException | None) -> bool:
-        """Return whether it is SQLITE_ERROR."""
+        """Return whether the error is SQLITE_ERROR."""
         return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
     def restore(self, connection: Connection, own: bool) -> None:
         """Restore autocommit, if the connection had it."""
         if "duerow_isolation_level" in connection.info:
-            connection.connection.rollback()  # what is still open would be committed by the next line
+            connection.connection.rollback()  # otherwise the next line would commit an open transaction
             driver: Any = connection.connection.driver_connection
             driver.isolation_level = connection.info.pop("duerow_isolation_level")
 
     def outwaited(self, error: BaseException) -> Conflict | None:
-        """Return the error for plain SQLITE_BUSY; its extended codes are raised without waiting."""
+        """Return the error for plain SQLITE_BUSY; SQLite raises its extended codes without waiting."""
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
             return None
         return Conflict(
@@ -282,7 +282,7 @@ class SQLite(SqliteJson, Dialect):
 
     @contextmanager
     def timed(self, raw: sqlite3.Connection, milliseconds: int) -> Iterator[None]:
-        """Check the clock while SQLite works. A progress handler of the user's own is not restored."""
+        """Check the clock while SQLite works. A user's own progress handler is not restored."""
         end = time.monotonic() + milliseconds / 1_000
         raw.set_progress_handler(lambda: time.monotonic() > end, PROGRESS)
         try:
@@ -291,9 +291,9 @@ class SQLite(SqliteJson, Dialect):
             raw.set_progress_handler(None, 0)
 
     def ran_out_of_time(self, error: BaseException) -> bool:
-        """Return whether it is SQLITE_INTERRUPT."""
+        """Return whether the error is SQLITE_INTERRUPT."""
         return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
 
     def explain(self, error: BaseException) -> DuerowError | None:
-        """Return duerow's error for a driver's, by SQLite's result code."""
+        """Return duerow's error for a driver's error, based on SQLite's result code."""
         return explained(error)

@@ -8,11 +8,11 @@ from typing import Final
 from duerow.errors import ConfigurationError, Conflict, DuerowError, StoreRefused, StoreUnavailable
 
 OF_ROW: Final = {sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH}
-"""What a row would hold is refused: a size, a constraint or a trigger, a type."""
+"""The row is rejected, because of a size, a constraint, a trigger or a type."""
 
 
 def explained(error: BaseException) -> DuerowError | None:
-    """Return duerow's error for a driver's, by SQLite's result code."""
+    """Return duerow's error for a driver's error, based on SQLite's result code."""
     if not isinstance(error, sqlite3.Error):
         return None
     code = getattr(error, "sqlite_errorcode", None)

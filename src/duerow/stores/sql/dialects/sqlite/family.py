@@ -1,4 +1,4 @@
-"""How SQLite files are opened: each connection in write-ahead mode, waiting for other writers."""
+"""How SQLite files are opened: each connection uses write-ahead mode and waits for other writers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duerow.stores.sql.dialects.sqlite import diagnosis
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 
 BUSY_TIMEOUT: Final = 30_000
-"""Milliseconds for which SQLite waits for another writer."""
+"""How many milliseconds SQLite waits for another writer."""
 
 _OF_DRIVER: Final = {"timeout", "detect_types", "check_same_thread", "cached_statements", "isolation_level"}
 """The options of Python's own driver that an SQLite URL may have."""
@@ -32,7 +32,7 @@ def _check(url: URL) -> None:
         raise ConfigurationError(f"the path of an SQLite database cannot contain U+0000: {shown(url.database)}")
     if "uri" in url.query:
         return
-    # What nobody would look at is refused: SQLAlchemy drops what it does not know.
+    # Reject unknown options, which SQLAlchemy would silently drop.
     if unknown := set(url.query) - _SETTINGS - _OF_DRIVER:
         raise ConfigurationError(
             f"an SQLite URL has no setting {', '.join(sorted(unknown))}; it has "
@@ -41,11 +41,11 @@ def _check(url: URL) -> None:
 
 
 def _require(url: URL) -> None:
-    """Raise SchemaOutdated if the file does not exist: SQLite would create it, but its name is probably mistyped."""
+    """Raise SchemaOutdated if the file does not exist: SQLite would create it, but the name is probably mistyped."""
     if url.query.get("mode") == "memory":
         return
     file = Path(str(url.database).removeprefix("file:").partition("?")[0])
-    if not file.exists() and file.parent.is_dir():  # without the folder SQLite makes nothing
+    if not file.exists() and file.parent.is_dir():  # without the folder, SQLite cannot create the file
         raise SchemaOutdated(f"there is no file {str(file)!r}: is the name right? To create it, ", *HOW_TO_MIGRATE)
 
 

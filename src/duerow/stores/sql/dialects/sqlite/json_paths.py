@@ -1,4 +1,4 @@
-"""What a path leads to in a JSON column, what an index holds of it, and how it is compared."""
+"""The value at a path in a JSON column, its form in an index, and how it is compared."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _GLOB = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
 class SqliteJson(PayloadIndexes):
-    """What a path leads to in a JSON column, what an index holds of it, and how it is compared."""
+    """The value at a path in a JSON column, its form in an index, and how it is compared."""
 
     def member(self, document: ColumnElement[Any], names: Sequence[str]) -> Member:
         """Look up the path with json_extract, or with json_each if a path cannot express one of the names.
 
-        Invalid JSON is skipped: no table checks the JSON of headers, and a write by hand need not have its payload
-        checked.
+        Invalid JSON is skipped: the tables do not check the JSON of headers, and a manual write can bypass the check of
+        its payload.
         """
         checked = case((func.json_valid(document) == const(1), document))
         kind, value, json = (
@@ -54,7 +54,7 @@ class SqliteJson(PayloadIndexes):
         )
 
     def key(self, document: ColumnElement[Any], names: Sequence[str], kind: IndexKind) -> ColumnElement[Any]:
-        """Extract the value if it is of the kind; integers and floats compare with each other exactly."""
+        """Extract the value if it is of this kind; SQLite compares integers and floats exactly."""
         path = const("$" + "".join(f'."{name}"' for name in names))
         type_, value = func.json_type(document, path, type_=Text()), func.json_extract(document, path)
         match kind:
@@ -71,11 +71,11 @@ class SqliteJson(PayloadIndexes):
         return self.real(float(number))
 
     def real(self, value: float) -> ColumnElement[Any]:
-        """Return a float that SQLite itself reads from JSON, like those of payloads: its last bit may be wrong."""
+        """Return a float that SQLite itself reads from JSON, as it does in payloads: its last bit may be wrong."""
         return func.json_extract(literal(encode_json(value).decode(), Text()), const("$"))
 
     def like(self, text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
-        """Return GLOB, since LIKE ignores case."""
+        """Return GLOB, because LIKE ignores case."""
         return text.op("GLOB", is_comparison=True)(literal(_glob(pattern), Text()))
 
     def read_json(self, value: Any) -> Any:
@@ -86,7 +86,7 @@ class SqliteJson(PayloadIndexes):
 def _extracted(
     document: ColumnElement[Any], names: Sequence[str]
 ) -> tuple[ColumnElement[Any], ColumnElement[Any], ColumnElement[Any]]:
-    """Return the type, the value and the JSON of what a path leads to."""
+    """Return the type, the value and the JSON of the value at a path."""
     path = literal("$" + "".join(f'."{name}"' for name in names), Text())
     return (
         func.json_type(document, path, type_=Text()),
@@ -98,7 +98,7 @@ def _extracted(
 def _walked(
     document: ColumnElement[Any], names: Sequence[str]
 ) -> tuple[ColumnElement[Any], ColumnElement[Any], ColumnElement[Any]]:
-    """Return the same, by descending from object to object and comparing the names of members."""
+    """As `_extracted`, descending from object to object by comparing member names."""
     found, wanted = [], []
     for name in names:
         members = func.json_each(document).table_valued("key", "value", "type").alias()
@@ -116,14 +116,14 @@ def _walked(
 
 
 def _as_json(member: Any) -> ColumnElement[Any]:
-    """Return a member such that json_array keeps objects, lists and booleans."""
+    """Return a member in a form that json_array keeps as an object, a list or a boolean."""
     words = case((member.type.in_([const("true"), const("false")]), func.json(member.type)))
     nested = case((member.type.in_([const("object"), const("array")]), func.json(member.value)))
     return func.coalesce(words, nested, member.value)
 
 
 def _glob(pattern: str) -> str:
-    """Return a `like` pattern as a GLOB pattern."""
+    """Convert a `like` pattern to a GLOB pattern."""
     characters = iter(pattern)
     parts = []
     for character in characters:
