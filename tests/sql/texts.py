@@ -88,6 +88,9 @@ FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
 """What the parameters of a statement that takes several say when they are true."""
 
 
+FOLDED = {"lend": "settle", "savepoints": "reserve", "receive": "push", "stage": "push", "pipelines": "queues"}
+"""Modules whose few statements are in the file of another module, which is about the same subject."""
+
 NAMED = re.compile(r"^-- statement: (.+)\n", re.MULTILINE)
 """What stands above each statement of a file."""
 
@@ -110,9 +113,10 @@ def wanted() -> dict[str, str]:
 
 
 def room_of(member: Any) -> str:
-    """Return the last name of the module of `duerow.stores.sql.statements` that makes a statement."""
+    """Return the file of a statement: by the module of `duerow.stores.sql.statements` that makes it, or see FOLDED."""
     made: Any = getattr(member, "func", getattr(member, "__wrapped__", member))
-    return str(made.__module__.rpartition(".")[2])
+    module = str(made.__module__.rpartition(".")[2])
+    return FOLDED.get(module, module)
 
 
 def files(texts: dict[str, str]) -> dict[str, str]:

@@ -85,7 +85,7 @@ ORDER BY duerow_history.token
 LIMIT :limit_in
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 INSERT INTO duerow_remembered (queue, `key`, id, until) SELECT given.queue, given.`key`, given.id, :over AS anon_2
 FROM (SELECT given_rows.`queue`, given_rows.`key`, given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
@@ -179,7 +179,7 @@ FOR UPDATE ON DUPLICATE KEY UPDATE until =
 VALUES(until)
 
 -- statement: keep_turns
--- Write turns that are about to end, of rows whose token matches, and lock the rows.
+-- Write the ending turns of rows whose token matches, and lock the rows.
 INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT STRAIGHT_JOIN
     duerow_message.id, duerow_message.token, duerow_message.queue, duerow_message.`key`, coalesce(given.kind,
@@ -216,8 +216,7 @@ VALUES(id), until =
 VALUES(until)
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
--- them.
+-- Remember the keys of rows whose token matches and whose turn is ending, and lock the rows.
 INSERT INTO duerow_remembered (queue, `key`, id, until) SELECT STRAIGHT_JOIN duerow_message.queue,
     duerow_message.`key`, duerow_message.id, timestampadd(MICROSECOND, :keys, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`id`, given_rows.`token`
@@ -242,8 +241,7 @@ JOIN duerow_remembered ON duerow_remembered.queue = given.queue AND duerow_remem
     SHARE MODE
 
 -- statement: scan_history
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.`key`, duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history.`group`,
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -269,8 +267,7 @@ ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in
 
 -- statement: scan_history-descending
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id
 FROM duerow_history
 WHERE duerow_history.id <= :last

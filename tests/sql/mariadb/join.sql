@@ -23,7 +23,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`set_id` BIGINT PATH '$[0]', `part_id` B
 SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[2]')) AS given_rows) AS given
 
 -- statement: lock_sets
--- Lock the rows of sets, and add those that are missing; return them, and whether each was complete
+-- Lock the rows of sets, and add missing ones; return the rows, and whether each set was complete
 -- before.
 INSERT INTO duerow_set (queue, correlation, parts) SELECT given.queue, given.correlation, 0
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`
@@ -36,7 +36,7 @@ RETURNING duerow_set.queue, duerow_set.correlation, duerow_set.set_id, duerow_se
     UTC_TIMESTAMP(6) AS anon_1
 
 -- statement: note_sets
--- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
+-- Write the messages of sets, their numbers of parts, and how long their completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, timestampadd(MICROSECOND, given.remember, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`, given_rows.`set_id`, given_rows.`parts`,
@@ -51,14 +51,14 @@ VALUES(parts), closed_until =
 VALUES(closed_until)
 
 -- statement: parts
--- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
+-- Read the parts of sets, unordered, because sorting can make a database read the parts of all sets.
 SELECT STRAIGHT_JOIN duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT given_rows.`id`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Delete rows of sets whose completion has expired.
+-- Delete the rows of sets whose completion is no longer remembered.
 SELECT duerow_set.queue, duerow_set.correlation, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_set
 WHERE duerow_set.closed_until <= UTC_TIMESTAMP(6)
@@ -73,7 +73,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS found_rows) AS found STRA
     duerow_set.queue = found.queue AND duerow_set.correlation = found.correlation
 
 -- statement: standing_sets
--- Read the ids and tokens of existing messages of sets, and lock them if the database can.
+-- Read the ids and tokens of sets' messages that still exist, and lock them if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token
 FROM (SELECT given_rows.`id`, given_rows.`queue`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `queue` VARCHAR(255) CHARACTER

@@ -1,5 +1,5 @@
 -- statement: is_large
--- Say whether a part of a queue has many messages.
+-- Return whether any part of a queue has many messages.
 SELECT CASE WHEN ((SELECT count(*) AS count_1
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message FORCE INDEX (duerow_message_due)
@@ -20,7 +20,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.rests = 1
 LIMIT :param_4) AS anon_5) > 10000) THEN 1 ELSE 0 END AS anon_1
 
 -- statement: near
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -35,7 +35,7 @@ ORDER BY duerow_message.id DESC
 LIMIT :limit_in
 
 -- statement: near-after
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -50,7 +50,8 @@ ORDER BY duerow_message.id
 LIMIT :limit_in
 
 -- statement: page
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -113,7 +114,8 @@ ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message
 LIMIT :limit_in
 
 -- statement: page-due_at-after
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -194,7 +196,8 @@ ORDER BY coalesce(duerow_message.due_at, duerow_message.behind_at) DESC, duerow_
 LIMIT :limit_in
 
 -- statement: page-id
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -242,8 +245,7 @@ ORDER BY duerow_message.id DESC
 LIMIT :limit_in
 
 -- statement: small
--- Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one
--- by one.
+-- Read a page of a small queue: the indexes of its parts find all messages, and each one is checked.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,

@@ -1,5 +1,33 @@
+-- statement: forget_notes
+-- Delete names; return them.
+SELECT STRAIGHT_JOIN duerow_noted.name, duerow_noted.name AS name__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`name`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`name` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_noted ON duerow_noted.name = given.name
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_noted
+FROM (SELECT found_rows.`name`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`name` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_noted ON
+    duerow_noted.name = found.name
+
+-- statement: forget_staged
+-- Delete the entries of the given stagings.
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_staged
+FROM (SELECT given_rows.`staging_id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`staging_id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN
+    duerow_staged ON duerow_staged.staging_id = given.staging_id
+
+-- statement: forget_stagings
+-- Delete the given stagings.
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_staging
+FROM (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_staging ON
+    duerow_staging.id = given.id
+
 -- statement: hasten
--- Move the due time of unleased held messages forward to a given time; return the changed ones.
+-- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`due`, given_rows.`delay`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `due` DATETIME(6) PATH '$[1]', `delay` BIGINT PATH
@@ -44,8 +72,33 @@ JOIN duerow_message ON duerow_message.queue = given.queue AND duerow_message.liv
     duerow_message.live_key IS NOT NULL
 FOR UPDATE
 
+-- statement: insert_arrived
+-- Add messages in their former state, with given ids; return the ids of messages whose key was free.
+INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
+    attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.`key`, given.kind,
+    given.payload, given.headers, given.`group`, given.priority, given.status, given.due_at, given.first_due_at,
+    given.attempts, given.token, given.created_at, given.last_attempt_at, given.last_error
+FROM (SELECT given_rows.`id`, given_rows.`queue`, given_rows.`key`, given_rows.`kind`, given_rows.`payload`,
+    given_rows.`headers`, given_rows.`group`, given_rows.`priority`, given_rows.`status`, given_rows.`due_at`,
+    given_rows.`first_due_at`, given_rows.`attempts`, given_rows.`token`, given_rows.`created_at`,
+    given_rows.`last_attempt_at`, given_rows.`last_error`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]', `key` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[2]', `kind` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[3]', `payload` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[4]', `headers` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[6]', `priority` BIGINT PATH '$[7]', `status` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[8]', `due_at` DATETIME(6) PATH '$[9]', `first_due_at` DATETIME(6) PATH
+    '$[10]', `attempts` BIGINT PATH '$[11]', `token` BIGINT PATH '$[12]', `created_at` DATETIME(6) PATH '$[13]',
+    `last_attempt_at` DATETIME(6) PATH '$[14]', `last_error` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[15]')) AS given_rows) AS given
+WHERE 1 = 1
+ORDER BY given.queue, given.`key`, given.id ON DUPLICATE KEY UPDATE id = duerow_message.id
+RETURNING duerow_message.id
+
 -- statement: insert_grouped
--- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
+-- Like `insert_keyless`, with some rows in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due,
@@ -66,7 +119,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `priority` BIGINT PATH '$[6]'
 RETURNING duerow_message.id
 
 -- statement: insert_keyless
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', coalesce(given.due, timestampadd(MICROSECOND, given.delay,
@@ -85,7 +138,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `priority` BIGINT PATH '$[6]'
 RETURNING duerow_message.id
 
 -- statement: insert_keyless-plain
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given.`key`, given.kind, given.payload, NULL AS anon_1,
     given.`group`, given.priority, 'new', UTC_TIMESTAMP(6) AS anon_2, UTC_TIMESTAMP(6) AS anon__1, 0, 0,
@@ -100,7 +153,7 @@ SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given
 RETURNING duerow_message.id
 
 -- statement: insert_many
--- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
+-- Add messages with given ids, locking in key order; return the ids of messages whose key was free.
 INSERT INTO duerow_message (id, queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given.`key`, given.kind, given.payload, given.headers,
     given.`group`, given.priority, 'new', coalesce(given.due, timestampadd(MICROSECOND, given.delay,
@@ -150,13 +203,122 @@ VALUES (:queue_in, :key_in, :kind_in, :payload_in, :headers_in, NULL, 0, 'new', 
     KEY UPDATE id = duerow_message.id
 RETURNING duerow_message.id, duerow_message.id = lastval(`duerow_message_id`) AS anon_1
 
+-- statement: insert_turns
+-- Add finished turns unchanged.
+INSERT INTO duerow_history (id, token, queue, `key`, kind, payload, headers, `group`, priority, outcome, moved_to,
+    attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
+    given.token, given.queue, given.`key`, given.kind, given.payload, given.headers, given.`group`, given.priority,
+    given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
+    given.started_at, given.finished_at, given.worker, given.error, given.until
+FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`queue`, given_rows.`key`, given_rows.`kind`,
+    given_rows.`payload`, given_rows.`headers`, given_rows.`group`, given_rows.`priority`, given_rows.`outcome`,
+    given_rows.`moved_to`, given_rows.`attempts`, given_rows.`created_at`, given_rows.`first_due_at`,
+    given_rows.`due_at`, given_rows.`started_at`, given_rows.`finished_at`, given_rows.`worker`, given_rows.`error`,
+    given_rows.`until`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `queue` VARCHAR(255)
+    CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[2]', `key` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[3]', `kind` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[4]', `payload` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `headers` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[6]', `group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[7]', `priority` BIGINT PATH '$[8]', `outcome` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[9]', `moved_to` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[10]', `attempts` BIGINT PATH '$[11]', `created_at` DATETIME(6) PATH
+    '$[12]', `first_due_at` DATETIME(6) PATH '$[13]', `due_at` DATETIME(6) PATH '$[14]', `started_at` DATETIME(6) PATH
+    '$[15]', `finished_at` DATETIME(6) PATH '$[16]', `worker` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[17]', `error` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[18]', `until` DATETIME(6) PATH '$[19]')) AS given_rows) AS given
+
 -- statement: next_ids
 -- Return `count` new ids, ascending.
 SELECT NEXTVAL(`duerow_message_id`) AS id
 FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', :count - 1), ']'), '$[*]' COLUMNS (n INT PATH '$')) AS numbers
 
+-- statement: note
+-- Note a name, and return it; return nothing if it is already noted, even by a concurrent commit.
+SELECT duerow_noted.name
+FROM duerow_noted
+WHERE duerow_noted.name = :name_in
+FOR UPDATE; INSERT INTO duerow_noted (name, noted_at)
+VALUES (:name_in, UTC_TIMESTAMP(6))
+RETURNING duerow_noted.name
+
+-- statement: note_staging
+-- Note that a part of a batch stages entries; return the number of the staging.
+INSERT INTO duerow_staging (batch, part, entries, keyed, grouped, `lines`, due, staged_at)
+VALUES (:batch_in, :part_in, :entries_in, :keyed_in, :grouped_in, :lines_in, :due_in, UTC_TIMESTAMP(6))
+RETURNING duerow_staging.id
+
+-- statement: noted_of
+-- Read which of the given names are noted.
+SELECT STRAIGHT_JOIN duerow_noted.name
+FROM (SELECT given_rows.`name`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`name` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_noted ON duerow_noted.name = given.name LOCK IN SHARE MODE
+
+-- statement: old_notes
+-- Lock and read the oldest names that were noted long ago.
+SELECT duerow_noted.name
+FROM duerow_noted
+WHERE duerow_noted.noted_at <= timestampadd(MICROSECOND, :span, UTC_TIMESTAMP(6))
+ORDER BY duerow_noted.noted_at
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: old_stagings
+-- Lock the oldest expired stagings, and read their numbers and how many entries they have.
+SELECT duerow_staging.id, duerow_staging.entries
+FROM duerow_staging
+WHERE duerow_staging.staged_at <= timestampadd(MICROSECOND, :span, UTC_TIMESTAMP(6))
+ORDER BY duerow_staging.staged_at
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED
+
+-- statement: publish
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.`key`, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged.`group`, duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, timestampadd(MICROSECOND, duerow_staged.delay, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) AS
+    coalesce_1, coalesce(duerow_staged.due, timestampadd(MICROSECOND, duerow_staged.delay, UTC_TIMESTAMP(6)),
+    UTC_TIMESTAMP(6)) AS coalesce__1, 0, 0, UTC_TIMESTAMP(6) AS anon_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place
+
+-- statement: publish-grouped
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
+    attempts, token, created_at, behind_at) SELECT duerow_staged.queue, duerow_staged.`key`, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged.`group`, duerow_staged.priority, 'new', CASE WHEN
+    (duerow_staged.`group` IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged.`group`
+ORDER BY duerow_staged.place) > 1) THEN NULL ELSE coalesce(duerow_staged.due, timestampadd(MICROSECOND,
+    duerow_staged.delay, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) END AS anon_1, coalesce(duerow_staged.due,
+    timestampadd(MICROSECOND, duerow_staged.delay, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) AS coalesce_1, 0, 0,
+    UTC_TIMESTAMP(6) AS anon_2, CASE WHEN (duerow_staged.`group` IS NOT NULL AND row_number() OVER (PARTITION BY
+    duerow_staged.queue, duerow_staged.`group`
+ORDER BY duerow_staged.place) > 1) THEN coalesce(duerow_staged.due, timestampadd(MICROSECOND, duerow_staged.delay,
+    UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) ELSE NULL END AS anon_3
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place
+
+-- statement: publish-keyed
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, `key`, kind, payload, headers, `group`, priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.`key`, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged.`group`, duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, timestampadd(MICROSECOND, duerow_staged.delay, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)) AS
+    coalesce_1, coalesce(duerow_staged.due, timestampadd(MICROSECOND, duerow_staged.delay, UTC_TIMESTAMP(6)),
+    UTC_TIMESTAMP(6)) AS coalesce__1, 0, 0, UTC_TIMESTAMP(6) AS anon_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place ON DUPLICATE KEY UPDATE id = duerow_message.id
+
 -- statement: replace
--- Give held messages the content of a new push; a lease on them ends.
+-- Give messages that hold a key the content of a new push, and end their leases.
 SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT given_rows.`id`, given_rows.`kind`, given_rows.`payload`, given_rows.`headers`, given_rows.`group`,
     given_rows.`priority`, given_rows.`due`, given_rows.`delay`
@@ -173,3 +335,40 @@ SET duerow_message.kind = given.kind, duerow_message.payload = given.payload, du
     timestampadd(MICROSECOND, given.delay, UTC_TIMESTAMP(6)), UTC_TIMESTAMP(6)), duerow_message.attempts = 0,
     duerow_message.last_attempt_at = NULL, duerow_message.last_error = NULL, duerow_message.token =
     duerow_message.token + 1, duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
+
+-- statement: stage
+-- Keep entries until they are published.
+INSERT INTO duerow_staged (staging_id, place, queue, `key`, kind, payload, headers, `group`, priority, due, delay)
+    SELECT given.staging_id, given.place, given.queue, given.`key`, given.kind, given.payload, given.headers,
+    given.`group`, given.priority, given.due, given.delay
+FROM (SELECT given_rows.`staging_id`, given_rows.`place`, given_rows.`queue`, given_rows.`key`, given_rows.`kind`,
+    given_rows.`payload`, given_rows.`headers`, given_rows.`group`, given_rows.`priority`, given_rows.`due`,
+    given_rows.`delay`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`staging_id` BIGINT PATH '$[0]', `place` BIGINT PATH '$[1]', `queue`
+    VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[2]', `key` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[3]', `kind` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[4]', `payload` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[5]', `headers` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[6]', `group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[7]', `priority` BIGINT PATH '$[8]', `due` DATETIME(6) PATH '$[9]',
+    `delay` BIGINT PATH '$[10]')) AS given_rows) AS given
+
+-- statement: staged
+-- Read the entries of a staging in their order, starting at a place.
+SELECT duerow_staged.queue, duerow_staged.`key`, duerow_staged.kind, duerow_staged.payload AS payload,
+    duerow_staged.headers AS headers, duerow_staged.`group`, duerow_staged.priority, duerow_staged.due,
+    duerow_staged.delay
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in AND duerow_staged.place >= :place_in
+ORDER BY duerow_staged.place
+LIMIT :limit_in
+
+-- statement: stagings
+-- Read the stagings of a batch in order, and lock them against a concurrent publish or discard.
+SELECT duerow_staging.id, duerow_staging.part, duerow_staging.entries, duerow_staging.keyed, duerow_staging.grouped,
+    duerow_staging.`lines` AS `lines`, duerow_staging.due
+FROM duerow_staging
+WHERE duerow_staging.batch = :batch_in
+ORDER BY duerow_staging.id
+FOR UPDATE

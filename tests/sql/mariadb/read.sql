@@ -1,5 +1,5 @@
 -- statement: blocker
--- Read the message of a group that keeps the given one back: the leased one, or else the first.
+-- Read the message of a group that holds back the given one: the leased one, or else the first.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -17,8 +17,7 @@ ORDER BY other.id
 LIMIT 1))
 
 -- statement: count
--- Count a queue's rows by status: those in line, those behind others, those at rest, each by its own
--- index.
+-- Count a queue's rows by status: rows in line, behind others and at rest, each kind by its own index.
 SELECT duerow_message.status, count(*) AS number
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message.line = 0 GROUP BY
@@ -34,7 +33,7 @@ FROM duerow_message
 WHERE duerow_message.queue = :queue_in AND duerow_message.rests = 1 GROUP BY duerow_message.status
 
 -- statement: find-after_id-by_id
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -48,7 +47,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in
 
 -- statement: find-by_id-keys-live
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -63,7 +62,7 @@ ORDER BY duerow_message.id + 0
 LIMIT :limit_in
 
 -- statement: find-ids-statuses
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -79,7 +78,7 @@ ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message
 LIMIT :limit_in
 
 -- statement: out_of_line
--- Count the rows of a queue that are in no line, by what they wait for, each up to a number.
+-- Count the dead, stopped and waiting rows of a queue, which are in no line, each up to a limit.
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
@@ -99,7 +98,7 @@ FROM duerow_queue
 WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1, UTC_TIMESTAMP(6) AS anon_4
 
 -- statement: peek
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -113,7 +112,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in
 
 -- statement: peek-grouped
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -134,7 +133,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in
 
 -- statement: scan
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -163,7 +162,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in
 
 -- statement: scan-descending
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.id <= :last

@@ -72,7 +72,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     <= @now)
 
 -- statement: purge
--- Delete some messages of a queue in any state, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, finding each kind by its own index; return their ids.
 DELETE duerow_message
 OUTPUT deleted.id
 FROM (SELECT TOP (CAST(:limit_in AS INT)) [some].id AS id

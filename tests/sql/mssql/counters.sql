@@ -1,5 +1,5 @@
 -- statement: add_to_lifetimes
--- Add numbers to those of their queues' lifetimes.
+-- Add numbers to the lifetimes of their queues.
 UPDATE duerow_counter
 SET done = duerow_counter.done + fresh.done, failed = duerow_counter.failed + fresh.failed, dead = duerow_counter.dead
     + fresh.dead, moved = duerow_counter.moved + fresh.moved
@@ -39,7 +39,7 @@ FROM duerow_counter
 WHERE duerow_counter.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))
 
 -- statement: forget_counts
--- Delete some old rows, except those of lifetimes; return their queues and numbers.
+-- Delete some old rows, except lifetimes; return their queues and numbers.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_counter
 OUTPUT deleted.queue, deleted.done, deleted.failed, deleted.dead, deleted.moved
 FROM (SELECT TOP (CAST(:limit_in AS INT)) old.queue AS queue, old.minute AS minute, old.process AS process

@@ -46,7 +46,7 @@ JOIN shipment WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON shipment.tenant = given.id_1
     shipment.sending_token = given.token AND shipment.sending_due_at = shipment.sending_leased_until
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
 SET sending_due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
@@ -64,7 +64,7 @@ JOIN sms_message WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST) ON sms_message.id 
 JOIN sms_message WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON sms_message.id = picked.id
 
 -- statement: extend-key_of_two
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE shipment
 SET sending_due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
@@ -84,7 +84,7 @@ JOIN shipment WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON shipment.tenant = 
     picked.number
 
 -- statement: kept
--- Read id, token and the end of the lease of the rows whose token and due time match.
+-- Read id, token and lease end of the rows whose token and due time match.
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
@@ -108,7 +108,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN sms_message WITH (FORCESEEK) ON sms_message.id = given.id
 
 -- statement: next_due
--- Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no
+-- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
@@ -118,7 +118,8 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [priority] SMALLINT '$[1]') AS cell) AS given
 
 -- statement: release
--- Give rows whose token matches their place in line and their attempt back; return their receipts.
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
 UPDATE sms_message
 SET sending_due_at = COALESCE(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
     sending_attempts = sms_message.sending_attempts - 1, sending_token = sms_message.sending_token + 1,
@@ -131,7 +132,8 @@ JOIN sms_message WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON sms_message.id = given.id
     given.token AND sms_message.sending_due_at = sms_message.sending_leased_until
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
 SET sending_status = CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= CAST(:attempts_in AS INT)) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status
@@ -170,7 +172,8 @@ JOIN sms_message WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON sms_message.id 
     (sms_message.sending_due_at <= @now AND sms_message.sending_due_at IS NOT NULL) THEN 1 ELSE 0 END = 1
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
 SET sending_status = CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= CAST(:attempts_in AS INT)) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status
@@ -211,7 +214,8 @@ JOIN sms_message WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON sms_message.id 
     sms_message.sending_due_at IS NOT NULL) THEN 1 ELSE 0 END = 1
 
 -- statement: reserve-key_of_two
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE shipment
 SET sending_status = CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts
     >= CAST(:attempts_in AS INT)) THEN 'dead' ELSE CASE WHEN (shipment.sending_status = 'dead') THEN 'error' WHEN

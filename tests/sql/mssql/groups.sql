@@ -1,5 +1,6 @@
 -- statement: blockers
--- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
+-- Read the ids that hold back rows of groups: a row with a lower id, and a leased row; null if there
+-- is none.
 SELECT duerow_message.id, CASE WHEN (duerow_message.leased_by IS NOT NULL) THEN 1 ELSE 0 END AS anon_1, (SELECT TOP
     (1) other.id
 FROM duerow_message AS other
@@ -22,7 +23,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: promote_next
--- Put the first row of each given group that is not lent in line; return the queues and due times.
+-- Put the first unleased row of each given group in line; return the queues and due times.
 UPDATE duerow_message
 SET due_at = COALESCE(duerow_message.behind_at, duerow_message.due_at), behind_at = NULL
 OUTPUT inserted.queue, inserted.due_at
@@ -42,7 +43,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_messa
     duerow_message.leased_by IS NULL
 
 -- statement: put_behind
--- Take rows of groups out of line until it is their turn; expired turns are over.
+-- Take rows of groups out of line until it is their turn; this ends expired turns.
 UPDATE duerow_message
 SET due_at = NULL, behind_at = duerow_message.due_at, last_error = CASE WHEN (duerow_message.leased_until IS NOT NULL)
     THEN concat('{"message":"', string_escape(concat('was in hand when its worker died: lease of ',

@@ -92,7 +92,7 @@ WHERE duerow_history.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_history.token
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_remembered
 SET id = fresh.id, until = fresh.until
 OUTPUT inserted.queue, inserted.[key]
@@ -319,7 +319,7 @@ FROM duerow_history AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.id = fresh.id AND held.token = fresh.token)
 
 -- statement: keep_turns
--- Write turns that are about to end, of rows whose token matches, and lock the rows.
+-- Write the ending turns of rows whose token matches, and lock the rows.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_history
 SET until = fresh.until
 FROM (SELECT duerow_message.id AS id, duerow_message.token AS token, duerow_message.queue AS queue,
@@ -398,8 +398,7 @@ WHERE held.queue = fresh.queue AND held.[key] = fresh.[key])
 ORDER BY fresh.line_number
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
--- them.
+-- Remember the keys of rows whose token matches and whose turn is ending, and lock the rows.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_remembered
 SET id = fresh.id, until = fresh.until
 FROM (SELECT duerow_message.queue AS queue, duerow_message.[key] AS [key], duerow_message.id AS id,
@@ -441,8 +440,7 @@ JOIN duerow_remembered WITH (FORCESEEK) ON duerow_remembered.queue = given.queue
     given.[key]
 
 -- statement: scan_history
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id, duerow_history.token, duerow_history.queue,
     duerow_history.[key], duerow_history.kind, duerow_history.payload AS payload, duerow_history.headers AS headers,
     duerow_history.[group], duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
@@ -488,8 +486,7 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
 ORDER BY duerow_history.id, duerow_history.token
 
 -- statement: scan_history-descending
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_history.id
 FROM duerow_history
 WHERE duerow_history.id <= CAST(:last AS BIGINT)

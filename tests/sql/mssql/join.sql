@@ -25,7 +25,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [part_id] BIGINT '$[1]', [content] NVARCHAR(MAX) '$[2]') AS cell) AS given
 
 -- statement: lock_sets
--- Lock the rows of sets, and add those that are missing; return them, and whether each was complete
+-- Lock the rows of sets, and add missing ones; return the rows, and whether each set was complete
 -- before.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_set
 SET parts = duerow_set.parts
@@ -55,7 +55,7 @@ WHERE held.queue = fresh.queue AND held.correlation = fresh.correlation)
 ORDER BY fresh.line_number
 
 -- statement: note_sets
--- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
+-- Write the messages of sets, their numbers of parts, and how long their completion is remembered.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_set
 SET set_id = fresh.set_id, parts = fresh.parts, closed_until = fresh.closed_until
 FROM (SELECT given.queue AS queue, given.correlation AS correlation, given.set_id AS set_id, given.parts AS parts,
@@ -87,7 +87,7 @@ FROM duerow_set AS held WITH (ROWLOCK, UPDLOCK, HOLDLOCK, FORCESEEK)
 WHERE held.queue = fresh.queue AND held.correlation = fresh.correlation)
 
 -- statement: parts
--- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
+-- Read the parts of sets, unordered, because sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
@@ -95,7 +95,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_part WITH (FORCESEEK) ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Delete rows of sets whose completion has expired.
+-- Delete the rows of sets whose completion is no longer remembered.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_set
 FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_set.queue AS queue, duerow_set.correlation AS correlation
 FROM duerow_set WITH (ROWLOCK, UPDLOCK, READPAST)
@@ -105,7 +105,7 @@ JOIN duerow_set WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON duerow_set.queue
     duerow_set.correlation = picked.correlation AND duerow_set.closed_until <= @now
 
 -- statement: standing_sets
--- Read the ids and tokens of existing messages of sets, and lock them if the database can.
+-- Read the ids and tokens of sets' messages that still exist, and lock them if the database can.
 SELECT duerow_message.id, duerow_message.token
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS
     VARBINARY(8000)) AS [queue]

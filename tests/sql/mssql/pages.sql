@@ -1,5 +1,5 @@
 -- statement: is_large
--- Say whether a part of a queue has many messages.
+-- Return whether any part of a queue has many messages.
 SELECT CASE WHEN ((SELECT count(*) AS count_1
 FROM (SELECT TOP (CAST(:param_1 AS INT)) duerow_message.id AS id
 FROM duerow_message WITH (INDEX(duerow_message_due))
@@ -22,7 +22,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     NULL AND duerow_message.behind_at IS NULL) AS anon_5) > 10000) THEN 1 ELSE 0 END AS anon_1
 
 -- statement: near
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -37,7 +37,7 @@ FROM duerow_message AS every) - 5000
 ORDER BY duerow_message.id DESC
 
 -- statement: near-after
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -52,7 +52,8 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.id
 
 -- statement: page
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -119,7 +120,8 @@ ORDER BY duerow_message.priority, CASE WHEN (COALESCE(duerow_message.due_at, due
     ELSE 0 END, COALESCE(duerow_message.due_at, duerow_message.behind_at), duerow_message.id
 
 -- statement: page-due_at-after
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -209,7 +211,8 @@ ORDER BY duerow_message.id + 0 DESC) AS anon_8) AS parts)
 ORDER BY COALESCE(duerow_message.due_at, duerow_message.behind_at) DESC, duerow_message.id DESC
 
 -- statement: page-id
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -256,8 +259,7 @@ ORDER BY duerow_message.id DESC) AS anon_6) AS parts)
 ORDER BY duerow_message.id DESC
 
 -- statement: small
--- Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one
--- by one.
+-- Read a page of a small queue: the indexes of its parts find all messages, and each one is checked.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS

@@ -1,5 +1,5 @@
 -- statement: blocker
--- Read the message of a group that keeps the given one back: the leased one, or else the first.
+-- Read the message of a group that holds back the given one: the leased one, or else the first.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority,
     duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -18,8 +18,7 @@ WHERE other.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) A
 ORDER BY other.id))
 
 -- statement: count
--- Count a queue's rows by status: those in line, those behind others, those at rest, each by its own
--- index.
+-- Count a queue's rows by status: rows in line, behind others and at rest, each kind by its own index.
 SELECT duerow_message.status, count(*) AS number
 FROM duerow_message
 WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.due_at IS
@@ -38,7 +37,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
     NULL AND duerow_message.behind_at IS NULL GROUP BY duerow_message.status
 
 -- statement: find-after_id-by_id
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -52,7 +51,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.id
 
 -- statement: find-by_id-keys-live
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -68,7 +67,7 @@ FROM OPENJSON(CAST(:keys_value AS NVARCHAR(MAX)))) AS keys_listed)
 ORDER BY duerow_message.id + 0
 
 -- statement: find-ids-statuses
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
@@ -88,7 +87,7 @@ ORDER BY duerow_message.priority, CASE WHEN (COALESCE(duerow_message.due_at, due
     ELSE 0 END, COALESCE(duerow_message.due_at, duerow_message.behind_at), duerow_message.id
 
 -- statement: out_of_line
--- Count the rows of a queue that are in no line, by what they wait for, each up to a number.
+-- Count the dead, stopped and waiting rows of a queue, which are in no line, each up to a limit.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT (SELECT count(*) AS count_1
 FROM (SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id AS id
 FROM duerow_message
@@ -110,7 +109,7 @@ WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(80
     END) AS coalesce_1, @now AS anon_4
 
 -- statement: peek
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind, duerow_message.[key],
     duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority, duerow_message.status,
@@ -123,7 +122,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: peek-grouped
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind, duerow_message.[key],
     duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority, duerow_message.status,
@@ -143,7 +142,7 @@ WHERE other.queue = duerow_message.queue AND other.[group] = duerow_message.[gro
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: scan
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id, duerow_message.queue, duerow_message.payload AS payload,
     duerow_message.kind, duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group],
     duerow_message.priority, duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS
@@ -193,7 +192,7 @@ WHERE (member.[key] + N'.') = :param_11) END + N'.') COLLATE Latin1_General_100_
 ORDER BY duerow_message.id
 
 -- statement: scan-descending
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id
 FROM duerow_message
 WHERE duerow_message.id <= CAST(:last AS BIGINT)

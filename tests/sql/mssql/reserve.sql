@@ -1,5 +1,5 @@
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped = 1 THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -18,7 +18,8 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given
 
 -- statement: lend
--- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
+-- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
+-- fails.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -82,7 +83,7 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
     [priority] SMALLINT '$[1]') AS cell) AS given
 
 -- statement: pick
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.due_at, duerow_message.[group]
@@ -93,7 +94,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: pick-grouped
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.due_at, duerow_message.[group]
@@ -104,7 +105,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: pick-grouped-from_floor
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.due_at, duerow_message.[group]
@@ -115,7 +116,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: pick-of_kinds
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT TOP (CAST(:limit_in AS INT)) duerow_message.id,
     duerow_message.due_at, duerow_message.[group]
@@ -126,7 +127,7 @@ WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY
 ORDER BY duerow_message.due_at, duerow_message.id
 
 -- statement: pop
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -145,7 +146,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at IS NOT NULL
 
 -- statement: pop-from_floor
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -164,7 +165,7 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
 
 -- statement: pop-of_kinds
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
 OUTPUT deleted.id, deleted.queue, deleted.payload, deleted.kind, deleted.[key], deleted.headers, deleted.[group],
@@ -183,7 +184,8 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -220,7 +222,8 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at IS NOT NULL
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -257,7 +260,8 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.due_at IS NOT NULL
 
 -- statement: reserve-of_kinds
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
 SET status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= CAST(:attempts_in AS
     INT)) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE
@@ -293,6 +297,23 @@ JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON du
     CAST(:priority_in AS SMALLINT) AND duerow_message.due_at <= @now AND duerow_message.[group] IS NULL AND
     duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at IS NOT NULL
 
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVE TRANSACTION duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET due_at = NULL, behind_at = NULL, status = 'dead', last_error = given.error, token = CASE WHEN
+    (duerow_message.token < 9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, leased_by = NULL,
+    leased_until = NULL
+OUTPUT inserted.id, inserted.[key], inserted.attempts, inserted.[group]
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[error] COLLATE Latin1_General_100_BIN2 AS
+    [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [error] NVARCHAR(MAX) '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); DELETE duerow_message
@@ -304,3 +325,7 @@ FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
     cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TRANSACTION duerow_row

@@ -96,7 +96,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.status != 'done' AND (
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= UTC_TIMESTAMP(6))
 
 -- statement: purge
--- Delete some messages of a queue in any state, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, finding each kind by its own index; return their ids.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT some.id AS id
 FROM (SELECT anon_2.id AS id

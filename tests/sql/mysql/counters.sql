@@ -1,5 +1,5 @@
 -- statement: add_to_lifetimes
--- Add numbers to those of their queues' lifetimes.
+-- Add numbers to the lifetimes of their queues.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
     given.process, given.done, given.failed, given.dead, given.moved
 FROM (SELECT given_rows.`queue`, given_rows.`minute`, given_rows.`process`, given_rows.`done`, given_rows.`failed`,
@@ -22,7 +22,7 @@ FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in
 
 -- statement: forget_counts
--- Delete some old rows, except those of lifetimes; return their queues and numbers.
+-- Delete some old rows, except lifetimes; return their queues and numbers.
 SELECT STRAIGHT_JOIN duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duerow_counter.dead,
     duerow_counter.moved, duerow_counter.queue AS queue__1, duerow_counter.minute, duerow_counter.process,
     UTC_TIMESTAMP(6) AS anon_1

@@ -68,7 +68,7 @@ SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]', nth_given FOR ORDINALITY)) A
     shipment ON shipment.tenant = found.tenant AND shipment.number = found.number
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
     timestampadd_1, sms_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
@@ -85,7 +85,7 @@ SET sms_message.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS
 WHERE sms_message.id IN :found
 
 -- statement: extend-key_of_two
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 SELECT STRAIGHT_JOIN shipment.tenant, shipment.number, shipment.sending_token, timestampadd(MICROSECOND, :lease,
     UTC_TIMESTAMP(6)) AS timestampadd_1, shipment.tenant AS tenant__1, shipment.number AS number__1, UTC_TIMESTAMP(6)
@@ -106,7 +106,7 @@ SET shipment.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DA
     shipment.sending_leased_until = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
 
 -- statement: kept
--- Read id, token and the end of the lease of the rows whose token and due time match.
+-- Read id, token and lease end of the rows whose token and due time match.
 SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
@@ -129,7 +129,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
 JOIN sms_message ON sms_message.id = given.id
 
 -- statement: next_due
--- Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no
+-- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
 SELECT (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
@@ -139,7 +139,8 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority`
     ORDINALITY)) AS given_rows) AS given
 
 -- statement: release
--- Give rows whose token matches their place in line and their attempt back; return their receipts.
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
 SELECT STRAIGHT_JOIN sms_message.id, (sms_message.sending_token + 1) - 1 AS anon_1, sms_message.id AS id__1,
     UTC_TIMESTAMP(6) AS anon_2
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`, given_rows.nth_given
@@ -159,7 +160,8 @@ SET sms_message.sending_due_at = coalesce(given.due, sms_message.sending_place_a
     sms_message.sending_token + 1, sms_message.sending_leased_by = NULL, sms_message.sending_leased_until = NULL
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, CASE WHEN (sms_message.sending_due_at =
     sms_message.sending_leased_until AND sms_message.sending_attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN
     (sms_message.sending_status = 'dead') THEN 'error' WHEN (sms_message.sending_status = 'done') THEN 'new' ELSE
@@ -207,7 +209,8 @@ SET sms_message.sending_status = CASE WHEN (found.sending_due_at = sms_message.s
     DATETIME(6))) END
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, CASE WHEN (sms_message.sending_due_at =
     sms_message.sending_leased_until AND sms_message.sending_attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN
     (sms_message.sending_status = 'dead') THEN 'error' WHEN (sms_message.sending_status = 'done') THEN 'new' ELSE
@@ -255,7 +258,8 @@ SET sms_message.sending_status = CASE WHEN (found.sending_due_at = sms_message.s
     DATETIME(6))) END
 
 -- statement: reserve-key_of_two
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL AS anon__1, CASE WHEN
     (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >= :attempts_in) THEN
     'dead' ELSE CASE WHEN (shipment.sending_status = 'dead') THEN 'error' WHEN (shipment.sending_status = 'done') THEN

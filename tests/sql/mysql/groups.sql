@@ -1,5 +1,6 @@
 -- statement: blockers
--- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
+-- Read the ids that hold back rows of groups: a row with a lower id, and a leased row; null if there
+-- is none.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, nullif(least((SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other.live_group = duerow_message.`group`
@@ -22,7 +23,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: promote_next
--- Put the first row of each given group that is not lent in line; return the queues and due times.
+-- Put the first unleased row of each given group in line; return the queues and due times.
 SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
     duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT (SELECT other.id
@@ -44,7 +45,7 @@ SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.du
 WHERE duerow_message.id IN :found
 
 -- statement: put_behind
--- Take rows of groups out of line until it is their turn; expired turns are over.
+-- Take rows of groups out of line until it is their turn; this ends expired turns.
 UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
     'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT given_rows.`id`,
     given_rows.nth_given

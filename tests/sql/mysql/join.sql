@@ -23,7 +23,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`set_id` BIGINT PATH '$[0]', `part_id` B
 SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[2]', nth_given FOR ORDINALITY)) AS given_rows) AS given
 
 -- statement: lock_sets
--- Lock the rows of sets, and add those that are missing; return them, and whether each was complete
+-- Lock the rows of sets, and add missing ones; return the rows, and whether each set was complete
 -- before.
 INSERT INTO duerow_set (queue, correlation, parts) SELECT given.queue, given.correlation, 0
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`, given_rows.nth_given
@@ -42,7 +42,7 @@ JOIN duerow_set ON duerow_set.queue = given.queue AND duerow_set.correlation = g
 FOR UPDATE OF duerow_set
 
 -- statement: note_sets
--- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
+-- Write the messages of sets, their numbers of parts, and how long their completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, timestampadd(MICROSECOND, given.remember, UTC_TIMESTAMP(6)) AS timestampadd_1
 FROM (SELECT given_rows.`queue`, given_rows.`correlation`, given_rows.`set_id`, given_rows.`parts`,
@@ -55,14 +55,14 @@ WHERE 1 = 1 ON DUPLICATE KEY UPDATE set_id = given.set_id, parts = given.parts, 
     timestampadd(MICROSECOND, given.remember, UTC_TIMESTAMP(6))
 
 -- statement: parts
--- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
+-- Read the parts of sets, unordered, because sorting can make a database read the parts of all sets.
 SELECT STRAIGHT_JOIN duerow_part.set_id, duerow_part.part_id, duerow_part.content
 FROM (SELECT given_rows.`id`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Delete rows of sets whose completion has expired.
+-- Delete the rows of sets whose completion is no longer remembered.
 SELECT duerow_set.queue, duerow_set.correlation, UTC_TIMESTAMP(6) AS anon_1
 FROM duerow_set
 WHERE duerow_set.closed_until <= UTC_TIMESTAMP(6)
@@ -76,7 +76,7 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS 
     duerow_set ON duerow_set.queue = found.queue AND duerow_set.correlation = found.correlation
 
 -- statement: standing_sets
--- Read the ids and tokens of existing messages of sets, and lock them if the database can.
+-- Read the ids and tokens of sets' messages that still exist, and lock them if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token
 FROM (SELECT given_rows.`id`, given_rows.`queue`, given_rows.nth_given
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `queue` VARCHAR(255) CHARACTER

@@ -4,6 +4,17 @@ SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
+-- statement: delete_pipeline
+-- Delete the pipeline with this name and version, and return its name.
+SELECT duerow_pipeline.name, duerow_pipeline.name AS name__1, UTC_TIMESTAMP(6) AS anon_1
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was
+FOR UPDATE; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_pipeline
+FROM (SELECT found_rows.`name`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`name` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN
+    duerow_pipeline ON duerow_pipeline.name = found.name
+
 -- statement: draining
 -- Read which of the given queues are draining.
 SELECT duerow_queue.name
@@ -15,16 +26,25 @@ SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$', nth_given FOR ORDINALITY)) AS giv
     duerow_queue.draining = 1
 
 -- statement: forget_consumers
--- Delete the consumers not seen for a day.
+-- Delete the consumers that were last seen longer ago than the bound `span`.
 DELETE
 FROM duerow_consumer
 WHERE timestampadd(MICROSECOND, :span, duerow_consumer.seen_at) < UTC_TIMESTAMP(6)
 
 -- statement: hold
--- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
+-- Write nothing, as the first step of a transaction, so that SQLite lets no other connection start
+-- writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
+
+-- statement: insert_pipeline
+-- Add a pipeline, and return its name; return nothing if the name exists.
+SELECT duerow_pipeline.name
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in
+FOR UPDATE; INSERT INTO duerow_pipeline (name, definition, version)
+VALUES (:name_in, :definition_in, :version_in)
 
 -- statement: note_consumer
 -- Record that a consumer is alive now.
@@ -32,8 +52,7 @@ INSERT INTO duerow_consumer (name, about, seen_at)
 VALUES (:name_in, :about_in, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE about = :about_in, seen_at = UTC_TIMESTAMP(6)
 
 -- statement: past_queues_after
--- Read the names of the first queues after a name that have anything besides messages, with their
--- places.
+-- Like `queues_after`, for queues that have history, remembered keys or counters.
 SELECT (SELECT duerow_history.queue
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in
@@ -48,20 +67,33 @@ WHERE duerow_counter.queue > :queue_in
 ORDER BY duerow_counter.queue
 LIMIT 1) AS name, 1 AS place
 
+-- statement: pipelines
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, duerow_pipeline.definition AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+ORDER BY duerow_pipeline.name
+
+-- statement: pipelines-name
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, duerow_pipeline.definition AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in
+ORDER BY duerow_pipeline.name
+
 -- statement: put_settings-definition
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, false, false, :definition_in) ON DUPLICATE KEY UPDATE definition = :definition_in
 
 -- statement: put_settings-draining-paused
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, :paused_in, :draining_in, NULL) ON DUPLICATE KEY UPDATE paused = :paused_in, draining =
     :draining_in
 
 -- statement: queues_after
--- Read the names of the first queues after a name, for each kind of rows by its own index, with their
--- places.
+-- Read the names of the first queues after a name, with their places; each kind of row has its own
+-- index.
 SELECT (SELECT duerow_message.queue
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in
@@ -79,6 +111,17 @@ ORDER BY duerow_queue.name
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in
+
+-- statement: update_pipeline
+-- Change the pipeline with this name and version, and return its name.
+SELECT duerow_pipeline.name, duerow_pipeline.name AS name__1, UTC_TIMESTAMP(6) AS anon_1
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was
+FOR UPDATE; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ duerow_pipeline FORCE INDEX
+    (PRIMARY)
+SET duerow_pipeline.definition = :definition_in, duerow_pipeline.version = :version_in
+WHERE duerow_pipeline.name IN :found
 
 -- statement: whereabouts
 -- Read the identity of this database.

@@ -1,5 +1,5 @@
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
 -- paused.
 SELECT :grouped_0 AS anon_1, CASE WHEN :grouped_0 THEN (SELECT duerow_message.priority
 FROM duerow_message
@@ -29,7 +29,8 @@ FROM duerow_queue
 WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_2
 
 -- statement: lend
--- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
+-- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
+-- fails.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
     >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
@@ -104,7 +105,7 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority`
     ORDINALITY)) AS given_rows) AS given
 
 -- statement: pick
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
 FROM duerow_message FORCE INDEX (duerow_message_due)
@@ -115,7 +116,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
 FROM duerow_message FORCE INDEX (duerow_message_due)
@@ -126,7 +127,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped-from_floor
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
 FROM duerow_message FORCE INDEX (duerow_message_due)
@@ -137,7 +138,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-of_kinds
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message.`group`
 FROM duerow_message FORCE INDEX (duerow_message_due)
@@ -148,7 +149,7 @@ LIMIT :limit_in
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -167,7 +168,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: pop-from_floor
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -186,7 +187,7 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: pop-of_kinds
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
@@ -205,7 +206,8 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDI
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
     >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
@@ -247,7 +249,8 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
     >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
@@ -289,7 +292,8 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: reserve-of_kinds
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 SELECT duerow_message.id, duerow_message.payload AS payload, duerow_message.kind, duerow_message.`key`,
     duerow_message.headers AS headers, CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts
     >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status
@@ -330,6 +334,29 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVEPOINT duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.`key`, duerow_message.attempts, duerow_message.`group`,
+    duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, given_rows.`error`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `error` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+FOR UPDATE; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT given_rows.`id`,
+    given_rows.`error`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `error` LONGTEXT CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given STRAIGHT_JOIN
+    duerow_message ON duerow_message.id = given.id AND (duerow_message.id IN :found)
+SET duerow_message.due_at = NULL, duerow_message.behind_at = NULL, duerow_message.status = 'dead',
+    duerow_message.last_error = given.error, duerow_message.token = CASE WHEN (duerow_message.token <
+    9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, duerow_message.leased_by = NULL,
+    duerow_message.leased_until = NULL
+
 -- statement: take
 -- Delete picked rows, as `pop` does.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
@@ -345,3 +372,7 @@ FOR UPDATE; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ duerow_message
 FROM (SELECT found_rows.`id`, found_rows.nth_given
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found
     STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TO SAVEPOINT duerow_row

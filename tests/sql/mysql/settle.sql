@@ -46,6 +46,160 @@ SET duerow_message.due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATE
     = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
 WHERE duerow_message.id IN :found
 
+-- statement: leased_range
+-- Read the messages of a claim in a range of ids; the planner should use only the range.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM duerow_message
+WHERE duerow_message.id BETWEEN :first_in AND :last_in AND duerow_message.leased_by = :consumer AND
+    duerow_message.queue = :queue_in
+ORDER BY duerow_message.id
+LIMIT :limit_in
+
+-- statement: lend_picked_unread
+-- Like `lend`, but return only receipts, former due times and groups.
+SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until
+    IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN
+    ('new', 'error')) THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at,
+    duerow_message.`group`, duerow_message.id AS id__1, duerow_message.attempts, UTC_TIMESTAMP(6) AS anon_3
+FROM (SELECT given_rows.`id`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id
+FOR UPDATE; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT found_rows.`id`,
+    found_rows.`attempts`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `attempts` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts = found.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN 0 ELSE 1 END,
+    duerow_message.token = duerow_message.token + 1, duerow_message.last_attempt_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN duerow_message.last_attempt_at
+    ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT
+    NULL) THEN concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
+    timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE :consumer END,
+    duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
+    :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
+
+-- statement: lend_unread
+-- Like `reserve`, but return only receipts, former due times and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    duerow_message.attempts, UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT found_rows.`id`,
+    found_rows.`attempts`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `attempts` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts = found.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN 0 ELSE 1 END,
+    duerow_message.token = duerow_message.token + 1, duerow_message.last_attempt_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN duerow_message.last_attempt_at
+    ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT
+    NULL) THEN concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
+    timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE :consumer END,
+    duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
+    :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
+
+-- statement: lend_unread-from_floor
+-- Like `reserve`, but return only receipts, former due times and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    duerow_message.attempts, UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.due_at >= :floor
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT found_rows.`id`,
+    found_rows.`attempts`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `attempts` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts = found.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN 0 ELSE 1 END,
+    duerow_message.token = duerow_message.token + 1, duerow_message.last_attempt_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN duerow_message.last_attempt_at
+    ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT
+    NULL) THEN concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
+    timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE :consumer END,
+    duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
+    :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
+
+-- statement: lend_unread-of_kinds
+-- Like `reserve`, but return only receipts, former due times and the floor.
+SELECT duerow_message.id, (duerow_message.token + 1) AS anon_1, CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error'))
+    THEN duerow_message.status ELSE 'done' END END AS anon_2, duerow_message.due_at, duerow_message.id AS id__1,
+    duerow_message.attempts, UTC_TIMESTAMP(6) AS anon_3
+FROM duerow_message FORCE INDEX (duerow_message_due)
+WHERE duerow_message.queue = :queue_in AND duerow_message.priority = :priority_in AND duerow_message.due_at <=
+    UTC_TIMESTAMP(6) AND duerow_message.line = 0 AND duerow_message.kind IN (:kind_0_in, :kind_1_in)
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in
+FOR UPDATE SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ (SELECT found_rows.`id`,
+    found_rows.`attempts`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `attempts` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON duerow_message.id = found.id
+SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, duerow_message.place_at = duerow_message.due_at, duerow_message.attempts = found.attempts + CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN 0 ELSE 1 END,
+    duerow_message.token = duerow_message.token + 1, duerow_message.last_attempt_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN duerow_message.last_attempt_at
+    ELSE CAST(:told AS DATETIME(6)) END, duerow_message.last_error = CASE WHEN (duerow_message.leased_until IS NOT
+    NULL) THEN concat('{"message":', json_quote(concat('was in hand when its worker died: lease of ',
+    duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until, '%Y-%m-%d %H:%i:%s'), ' UTC,
+    attempt ', found.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.due_at = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE
+    timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END, duerow_message.leased_by = CASE WHEN
+    (duerow_message.leased_until IS NOT NULL AND found.attempts >= :attempts_in) THEN NULL ELSE :consumer END,
+    duerow_message.leased_until = CASE WHEN (duerow_message.leased_until IS NOT NULL AND found.attempts >=
+    :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
+
+-- statement: message_headers
+-- Read the rows of a queue whose token matches, with the columns of OUTLINE.
+SELECT duerow_message.id, duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`,
+    duerow_message.priority
+FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', nth_given FOR
+    ORDINALITY)) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+WHERE duerow_message.queue = :queue_in
+
 -- statement: move
 -- Send rows whose token matches to another queue; return their receipts.
 SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) - 1 AS anon_1, duerow_message.id AS id__1,
@@ -89,7 +243,7 @@ SET duerow_message.queue = given.queue, duerow_message.`key` = given.`key`, duer
     NULL, duerow_message.leased_until = NULL
 
 -- statement: owned
--- Read the rows whose token matches, locked against changes where rows can be.
+-- Read the rows whose token matches, and lock them if the database can.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
     duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
     duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
@@ -103,7 +257,8 @@ JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = g
 FOR UPDATE OF duerow_message
 
 -- statement: release
--- Give rows whose token matches their place in line and their attempt back; return their receipts.
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
 SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) - 1 AS anon_1, duerow_message.id AS id__1,
     UTC_TIMESTAMP(6) AS anon_2
 FROM (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`, given_rows.nth_given

@@ -61,7 +61,7 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'do
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 
 -- statement: purge
--- Delete some messages of a queue in any state, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, finding each kind by its own index; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT "some".id

@@ -1,5 +1,5 @@
 -- statement: add_to_lifetimes
--- Add numbers to those of their queues' lifetimes.
+-- Add numbers to the lifetimes of their queues.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
     given.process, given.done, given.failed, given.dead, given.moved
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_minute::VARCHAR AS TEXT) AS
@@ -22,7 +22,7 @@ FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in::VARCHAR
 
 -- statement: forget_counts
--- Delete some old rows, except those of lifetimes; return their queues and numbers.
+-- Delete some old rows, except lifetimes; return their queues and numbers.
 DELETE
 FROM duerow_counter
 WHERE (duerow_counter.queue, duerow_counter.minute, duerow_counter.process) IN (SELECT "old".queue, "old".minute,

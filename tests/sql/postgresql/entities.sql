@@ -43,7 +43,7 @@ WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN t
 RETURNING shipment.tenant, shipment.number, shipment.sending_token
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT sms_message.id AS id
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
@@ -58,7 +58,7 @@ WHERE sms_message.id = free.id
 RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 
 -- statement: extend-key_of_two
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT shipment.tenant AS tenant, shipment.number AS number
 FROM unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[]), CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[]),
@@ -73,7 +73,7 @@ WHERE shipment.tenant = free.tenant AND shipment.number = free.number
 RETURNING shipment.tenant, shipment.number, shipment.sending_token, shipment.sending_leased_until
 
 -- statement: kept
--- Read id, token and the end of the lease of the rows whose token and due time match.
+-- Read id, token and lease end of the rows whose token and due time match.
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
     AS given(id, token)
@@ -95,7 +95,7 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN sms_message ON sms_message.id = given.id
 
 -- statement: next_due
--- Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no
+-- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
 SELECT (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
@@ -105,7 +105,8 @@ FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(
     SMALLINT[])) AS given(grouped, priority)
 
 -- statement: release
--- Give rows whose token matches their place in line and their attempt back; return their receipts.
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
 UPDATE sms_message
 SET sending_due_at=coalesce(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
     sending_attempts=(sms_message.sending_attempts - 1), sending_token=(sms_message.sending_token + 1),
@@ -117,7 +118,8 @@ WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE sms_message
 SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in::INTEGER) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status =
@@ -158,7 +160,8 @@ WHERE oldest.sending_due_at <= statement_timestamp()), TIMESTAMPTZ '0001-01-02 0
     anon_5) AS anon_4
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE sms_message
 SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in::INTEGER) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status =
@@ -200,7 +203,8 @@ WHERE oldest.sending_due_at <= statement_timestamp() AND oldest.sending_due_at >
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: reserve-key_of_two
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 WITH due AS (SELECT shipment.tenant AS tenant, shipment.number AS number
 FROM shipment
 WHERE shipment.sending_due_at <= statement_timestamp()

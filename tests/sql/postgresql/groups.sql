@@ -1,5 +1,6 @@
 -- statement: blockers
--- Read the ids that keep rows of groups back: one with a lower id, and one that is leased; null: none.
+-- Read the ids that hold back rows of groups: a row with a lower id, and a leased row; null if there
+-- is none.
 SELECT duerow_message.id, duerow_message.leased_by IS NOT NULL AS anon_1, (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
@@ -23,7 +24,7 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: promote_next
--- Put the first row of each given group that is not lent in line; return the queues and due times.
+-- Put the first unleased row of each given group in line; return the queues and due times.
 UPDATE duerow_message
 SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
 WHERE duerow_message.id = ANY (array((SELECT (SELECT other.id
@@ -38,7 +39,7 @@ FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:give
 RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: put_behind
--- Take rows of groups out of line until it is their turn; expired turns are over.
+-- Take rows of groups out of line until it is their turn; this ends expired turns.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
     IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN

@@ -82,7 +82,7 @@ ORDER BY duerow_history.token
 LIMIT :limit_in::INTEGER
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 INSERT INTO duerow_remembered (queue, key, id, until) SELECT given.queue, given.key, given.id, :over::TIMESTAMP WITH
     TIME ZONE AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
@@ -174,7 +174,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_turns
--- Write turns that are about to end, of rows whose token matches, and lock the rows.
+-- Write the ending turns of rows whose token matches, and lock the rows.
 INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message.key, coalesce(given.kind, duerow_message.kind) AS
@@ -206,8 +206,7 @@ ON CONFLICT (queue, key) DO UPDATE
 SET id = excluded.id, until = excluded.until
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
--- them.
+-- Remember the keys of rows whose token matches and whose turn is ending, and lock the rows.
 INSERT INTO duerow_remembered (queue, key, id, until) SELECT duerow_message.queue, duerow_message.key,
     duerow_message.id, statement_timestamp() + (:keys::BIGINT * INTERVAL '1 microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
@@ -232,8 +231,7 @@ WHERE duerow_remembered.queue = given.queue AND duerow_remembered.key = given.ke
 LIMIT 1) AS found ON true
 
 -- statement: scan_history
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history.key, duerow_history.kind,
     CAST(duerow_history.payload AS TEXT) AS payload, CAST(duerow_history.headers AS TEXT) AS headers,
     duerow_history."group", duerow_history.priority, duerow_history.outcome, duerow_history.moved_to,
@@ -267,8 +265,7 @@ ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in::INTEGER
 
 -- statement: scan_history-descending
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id
 FROM duerow_history
 WHERE duerow_history.id <= :last::BIGINT

@@ -21,7 +21,7 @@ FROM unnest(CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:g
     BIGINT[]), CAST(CAST(:given_content::VARCHAR AS TEXT) AS TEXT[])) AS given(set_id, part_id, content)
 
 -- statement: lock_sets
--- Lock the rows of sets, and add those that are missing; return them, and whether each was complete
+-- Lock the rows of sets, and add missing ones; return the rows, and whether each set was complete
 -- before.
 INSERT INTO duerow_set (queue, correlation, parts) SELECT given.queue, given.correlation, 0
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
@@ -34,7 +34,7 @@ RETURNING duerow_set.queue, duerow_set.correlation, duerow_set.set_id, duerow_se
     statement_timestamp() AS anon_1
 
 -- statement: note_sets
--- Write the messages of sets, the numbers of their parts, and how long completion is remembered.
+-- Write the messages of sets, their numbers of parts, and how long their completion is remembered.
 INSERT INTO duerow_set (queue, correlation, set_id, parts, closed_until) SELECT given.queue, given.correlation,
     given.set_id, given.parts, statement_timestamp() + (given.remember * INTERVAL '1 microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS
@@ -46,13 +46,13 @@ ON CONFLICT (queue, correlation) DO UPDATE
 SET set_id = excluded.set_id, parts = excluded.parts, closed_until = excluded.closed_until
 
 -- statement: parts
--- Read the parts of sets, unordered: sorting can make a database read the parts of all sets.
+-- Read the parts of sets, unordered, because sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, CAST(duerow_part.content AS TEXT) AS content
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id)
 JOIN duerow_part ON duerow_part.set_id = given.id
 
 -- statement: prune_sets
--- Delete rows of sets whose completion has expired.
+-- Delete the rows of sets whose completion is no longer remembered.
 DELETE
 FROM duerow_set
 WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT duerow_set.queue, duerow_set.correlation
@@ -63,7 +63,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED) AND duerow_set.closed_until <= statement_timestamp()
 
 -- statement: standing_sets
--- Read the ids and tokens of existing messages of sets, and lock them if the database can.
+-- Read the ids and tokens of sets' messages that still exist, and lock them if the database can.
 SELECT duerow_message.id, duerow_message.token
 FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]))
     AS given(id, queue)

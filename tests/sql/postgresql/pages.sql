@@ -1,5 +1,5 @@
 -- statement: is_large
--- Say whether a part of a queue has many messages.
+-- Return whether any part of a queue has many messages.
 SELECT CASE WHEN ((SELECT count(*) AS count_1
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
@@ -22,7 +22,7 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NUL
 LIMIT :param_4::INTEGER) AS anon_5) > 10000) THEN 1 ELSE 0 END AS anon_1
 
 -- statement: near
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -37,7 +37,7 @@ ORDER BY duerow_message.id DESC
 LIMIT :limit_in::INTEGER
 
 -- statement: near-after
--- Read a page in the order of ids, as far as it is within the next ids of the table; others may
+-- Read as much of a page in the order of ids as lies within the table's next few ids; more rows may
 -- follow.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -52,7 +52,8 @@ ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: page
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -115,7 +116,8 @@ ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message
 LIMIT :limit_in::INTEGER
 
 -- statement: page-due_at-after
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -207,7 +209,8 @@ ORDER BY coalesce(duerow_message.due_at, duerow_message.behind_at) DESC NULLS LA
 LIMIT :limit_in::INTEGER
 
 -- statement: page-id
--- Read a page in any order: of each part of the queue by its own index, then the first of these.
+-- Read a page in any order: the first rows of each part of the queue by its own index, then the first
+-- of all.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -256,8 +259,7 @@ ORDER BY duerow_message.id DESC
 LIMIT :limit_in::INTEGER
 
 -- statement: small
--- Read a page of a small queue: its messages are found by the indexes of its parts, and looked at one
--- by one.
+-- Read a page of a small queue: the indexes of its parts find all messages, and each one is checked.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS

@@ -1,5 +1,27 @@
+-- statement: forget_notes
+-- Delete names; return them.
+DELETE
+FROM duerow_noted
+WHERE duerow_noted.name IN (SELECT given.name
+FROM unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS given(name))
+RETURNING duerow_noted.name
+
+-- statement: forget_staged
+-- Delete the entries of the given stagings.
+DELETE
+FROM duerow_staged
+WHERE duerow_staged.staging_id IN (SELECT given.staging_id
+FROM unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(staging_id))
+
+-- statement: forget_stagings
+-- Delete the given stagings.
+DELETE
+FROM duerow_staging
+WHERE duerow_staging.id IN (SELECT given.id
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS given(id))
+
 -- statement: hasten
--- Move the due time of unleased held messages forward to a given time; return the changed ones.
+-- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL
@@ -41,8 +63,31 @@ WHERE duerow_message.queue = given.queue AND duerow_message.key = given.key AND 
 LIMIT 1
 FOR UPDATE) AS found ON true
 
+-- statement: insert_arrived
+-- Add messages in their former state, with given ids; return the ids of messages whose key was free.
+INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.key, given.kind,
+    given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
+    given.attempts, given.token, given.created_at, given.last_attempt_at, CAST(given.last_error AS JSON) AS last_error
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]),
+    CAST(CAST(:given_status::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH
+    TIME ZONE[]), CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
+    CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
+    CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
+    CAST(CAST(:given_last_attempt_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
+    CAST(CAST(:given_last_error::VARCHAR AS TEXT) AS TEXT[])) AS given(id, queue, key, kind, payload, headers,
+    "group", priority, status, due_at, first_due_at, attempts, token, created_at, last_attempt_at, last_error)
+WHERE 1 = 1
+ORDER BY given.queue, given.key, given.id
+ON CONFLICT (queue, key)
+WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
+RETURNING duerow_message.id
+
 -- statement: insert_grouped
--- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
+-- Like `insert_keyless`, with some rows in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given.key, given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due,
@@ -59,7 +104,7 @@ FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:give
 RETURNING duerow_message.id
 
 -- statement: insert_keyless
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given.key, given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
@@ -75,7 +120,7 @@ FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:give
 RETURNING duerow_message.id
 
 -- statement: insert_keyless-plain
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given.key, given.kind, given.payload, CAST(NULL AS JSON) AS
     anon_1, given."group", given.priority, 'new', statement_timestamp() AS statement_timestamp_1,
@@ -87,7 +132,7 @@ FROM unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS given_rows
 RETURNING duerow_message.id
 
 -- statement: insert_many
--- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
+-- Add messages with given ids, locking in key order; return the ids of messages whose key was free.
 INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given.key, given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
@@ -147,13 +192,121 @@ RETURNING duerow_message.id, (SELECT pg_notify('duerow_wake', duerow_waiting.que
 FROM duerow_waiting
 WHERE duerow_waiting.queue = :queue_in::VARCHAR AND duerow_waiting.until > statement_timestamp()) AS anon_1
 
+-- statement: insert_turns
+-- Add finished turns unchanged.
+INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "group", priority, outcome, moved_to,
+    attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
+    given.token, given.queue, given.key, given.kind, given.payload, given.headers, given."group", given.priority,
+    given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
+    given.started_at, given.finished_at, given.worker, CAST(given.error AS JSON) AS error, given.until
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]),
+    CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]),
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[]),
+    CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
+    CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_due_at::VARCHAR
+    AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_started_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME
+    ZONE[]), CAST(CAST(:given_finished_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]),
+    CAST(CAST(:given_worker::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]),
+    CAST(CAST(:given_until::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS given(id, token, queue, key, kind,
+    payload, headers, "group", priority, outcome, moved_to, attempts, created_at, first_due_at, due_at, started_at,
+    finished_at, worker, error, until)
+
 -- statement: next_ids
 -- Return `count` new ids, ascending.
 SELECT nextval('duerow_message_id_seq') AS next_value_1
 FROM generate_series(:generate_series_1::INTEGER, CAST(:count::INTEGER AS INTEGER)) AS anon_1
 
+-- statement: note
+-- Note a name, and return it; return nothing if it is already noted, even by a concurrent commit.
+INSERT INTO duerow_noted (name, noted_at)
+VALUES (:name_in::VARCHAR, statement_timestamp())
+ON CONFLICT (name) DO NOTHING
+RETURNING duerow_noted.name
+
+-- statement: note_staging
+-- Note that a part of a batch stages entries; return the number of the staging.
+INSERT INTO duerow_staging (batch, part, entries, keyed, grouped, lines, due, staged_at)
+VALUES (:batch_in::VARCHAR, :part_in::VARCHAR, :entries_in::INTEGER, :keyed_in, :grouped_in, CAST(:lines_in::VARCHAR
+    AS JSON), :due_in::TIMESTAMP WITH TIME ZONE, statement_timestamp())
+RETURNING duerow_staging.id
+
+-- statement: noted_of
+-- Read which of the given names are noted.
+SELECT found.name
+FROM unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS given(name)
+JOIN LATERAL (SELECT duerow_noted.name AS name
+FROM duerow_noted
+WHERE duerow_noted.name = given.name
+LIMIT 1) AS found ON true
+
+-- statement: old_notes
+-- Lock and read the oldest names that were noted long ago.
+SELECT duerow_noted.name
+FROM duerow_noted
+WHERE duerow_noted.noted_at <= (statement_timestamp() + (:span::BIGINT * INTERVAL '1 microsecond'))
+ORDER BY duerow_noted.noted_at
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: old_stagings
+-- Lock the oldest expired stagings, and read their numbers and how many entries they have.
+SELECT duerow_staging.id, duerow_staging.entries
+FROM duerow_staging
+WHERE duerow_staging.staged_at <= (statement_timestamp() + (:span::BIGINT * INTERVAL '1 microsecond'))
+ORDER BY duerow_staging.staged_at
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED
+
+-- statement: publish
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
+    statement_timestamp()) AS coalesce_1, coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in::BIGINT
+ORDER BY duerow_staged.place
+
+-- statement: publish-grouped
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at, behind_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new', CASE WHEN
+    (duerow_staged."group" IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged."group"
+ORDER BY duerow_staged.place) > 1) THEN NULL ELSE coalesce(duerow_staged.due, statement_timestamp() +
+    (duerow_staged.delay * INTERVAL '1 microsecond'), statement_timestamp()) END AS anon_1,
+    coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
+    statement_timestamp()) AS coalesce_1, 0, 0, statement_timestamp() AS statement_timestamp_1, CASE WHEN
+    (duerow_staged."group" IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged."group"
+ORDER BY duerow_staged.place) > 1) THEN coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) ELSE NULL END AS anon_2
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in::BIGINT
+ORDER BY duerow_staged.place
+
+-- statement: publish-keyed
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay * INTERVAL '1 microsecond'),
+    statement_timestamp()) AS coalesce_1, coalesce(duerow_staged.due, statement_timestamp() + (duerow_staged.delay *
+    INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
+    statement_timestamp_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in::BIGINT
+ORDER BY duerow_staged.place
+ON CONFLICT (queue, key)
+WHERE key IS NOT NULL AND status IN ('new', 'error') DO NOTHING
+
 -- statement: replace
--- Give held messages the content of a new push; a lease on them ends.
+-- Give messages that hold a key the content of a new push, and end their leases.
 UPDATE duerow_message
 SET kind=given.kind, payload=given.payload, headers=given.headers, "group"=given."group", priority=given.priority,
     status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
@@ -166,3 +319,35 @@ FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given
     CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS
     BIGINT[])) AS given(id, kind, payload, headers, "group", priority, due, delay)
 WHERE duerow_message.id = given.id
+
+-- statement: stage
+-- Keep entries until they are published.
+INSERT INTO duerow_staged (staging_id, place, queue, key, kind, payload, headers, "group", priority, due, delay)
+    SELECT given.staging_id, given.place, given.queue, given.key, given.kind, given.payload, given.headers,
+    given."group", given.priority, given.due, given.delay
+FROM unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_place::VARCHAR AS TEXT) AS
+    INTEGER[]), CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_key::VARCHAR AS TEXT) AS
+    TEXT[]), CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_payload::VARCHAR AS TEXT) AS
+    JSON[]), CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]), CAST(CAST(:given_group::VARCHAR AS TEXT) AS
+    TEXT[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]), CAST(CAST(:given_due::VARCHAR AS TEXT) AS
+    TIMESTAMP WITH TIME ZONE[]), CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS given(staging_id, place,
+    queue, key, kind, payload, headers, "group", priority, due, delay)
+
+-- statement: staged
+-- Read the entries of a staging in their order, starting at a place.
+SELECT duerow_staged.queue, duerow_staged.key, duerow_staged.kind, CAST(duerow_staged.payload AS TEXT) AS payload,
+    CAST(duerow_staged.headers AS TEXT) AS headers, duerow_staged."group", duerow_staged.priority, duerow_staged.due,
+    duerow_staged.delay
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in::BIGINT AND duerow_staged.place >= :place_in::INTEGER
+ORDER BY duerow_staged.place
+LIMIT :limit_in::INTEGER
+
+-- statement: stagings
+-- Read the stagings of a batch in order, and lock them against a concurrent publish or discard.
+SELECT duerow_staging.id, duerow_staging.part, duerow_staging.entries, duerow_staging.keyed, duerow_staging.grouped,
+    CAST(duerow_staging.lines AS TEXT) AS lines, duerow_staging.due
+FROM duerow_staging
+WHERE duerow_staging.batch = :batch_in::VARCHAR
+ORDER BY duerow_staging.id
+FOR UPDATE

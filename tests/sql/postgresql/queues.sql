@@ -1,5 +1,5 @@
 -- statement: announce
--- Tell all who listen for a name.
+-- Notify all listeners of a name.
 SELECT pg_notify('duerow_wake', :told_in::VARCHAR) AS pg_notify_1
 
 -- statement: consumers
@@ -7,6 +7,13 @@ SELECT pg_notify('duerow_wake', :told_in::VARCHAR) AS pg_notify_1
 SELECT duerow_consumer.name, CAST(duerow_consumer.about AS TEXT) AS about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
+
+-- statement: delete_pipeline
+-- Delete the pipeline with this name and version, and return its name.
+DELETE
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in::VARCHAR AND duerow_pipeline.version = :was::BIGINT
+RETURNING duerow_pipeline.name
 
 -- statement: draining
 -- Read which of the given queues are draining.
@@ -16,16 +23,24 @@ WHERE duerow_queue.name IN (SELECT given.queue
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)) AND duerow_queue.draining
 
 -- statement: forget_consumers
--- Delete the consumers not seen for a day.
+-- Delete the consumers that were last seen longer ago than the bound `span`.
 DELETE
 FROM duerow_consumer
 WHERE (duerow_consumer.seen_at + (:span::BIGINT * INTERVAL '1 microsecond')) < statement_timestamp()
 
 -- statement: hold
--- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
+-- Write nothing, as the first step of a transaction, so that SQLite lets no other connection start
+-- writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
+
+-- statement: insert_pipeline
+-- Add a pipeline, and return its name; return nothing if the name exists.
+INSERT INTO duerow_pipeline (name, definition, version)
+VALUES (:name_in::VARCHAR, CAST(:definition_in::VARCHAR AS JSON), :version_in::BIGINT)
+ON CONFLICT (name) DO NOTHING
+RETURNING duerow_pipeline.name
 
 -- statement: note_consumer
 -- Record that a consumer is alive now.
@@ -35,7 +50,8 @@ ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
 -- statement: note_waiting
--- Record that a consumer of the given queues sleeps; renewed only when half of the time is over.
+-- Record that a consumer of the given queues sleeps; renew an existing record only after half of its
+-- time.
 INSERT INTO duerow_waiting (queue, until) SELECT given.queue, statement_timestamp() + (:span::BIGINT * INTERVAL '1
     microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)
@@ -46,8 +62,7 @@ SET until = excluded.until
 WHERE duerow_waiting.until < (statement_timestamp() + (:half::BIGINT * INTERVAL '1 microsecond'))
 
 -- statement: past_queues_after
--- Read the names of the first queues after a name that have anything besides messages, with their
--- places.
+-- Like `queues_after`, for queues that have history, remembered keys or counters.
 WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in::VARCHAR) AS name, 1 AS place UNION ALL SELECT (SELECT
@@ -76,23 +91,36 @@ FROM anon_1 UNION ALL SELECT anon_4.name, anon_4.place
 FROM anon_4 UNION ALL SELECT anon_7.name, anon_7.place
 FROM anon_7
 
+-- statement: pipelines
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, CAST(duerow_pipeline.definition AS TEXT) AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+ORDER BY duerow_pipeline.name
+
+-- statement: pipelines-name
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, CAST(duerow_pipeline.definition AS TEXT) AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in::VARCHAR
+ORDER BY duerow_pipeline.name
+
 -- statement: put_settings-definition
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in::VARCHAR, false, false, CAST(:definition_in::VARCHAR AS JSON))
 ON CONFLICT (name) DO UPDATE
 SET definition = excluded.definition
 
 -- statement: put_settings-draining-paused
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in::VARCHAR, :paused_in, :draining_in, NULL)
 ON CONFLICT (name) DO UPDATE
 SET paused = excluded.paused, draining = excluded.draining
 
 -- statement: queues_after
--- Read the names of the first queues after a name, for each kind of rows by its own index, with their
--- places.
+-- Read the names of the first queues after a name, with their places; each kind of row has its own
+-- index.
 WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_message.queue) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in::VARCHAR AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS
@@ -137,6 +165,13 @@ SELECT duerow_queue.name, CAST(duerow_queue.definition AS TEXT) AS definition, d
     duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in::VARCHAR
+
+-- statement: update_pipeline
+-- Change the pipeline with this name and version, and return its name.
+UPDATE duerow_pipeline
+SET definition=CAST(:definition_in::VARCHAR AS JSON), version=:version_in::BIGINT
+WHERE duerow_pipeline.name = :name_in::VARCHAR AND duerow_pipeline.version = :was::BIGINT
+RETURNING duerow_pipeline.name
 
 -- statement: wake
 -- Wake the sleeping consumers of the given queues.

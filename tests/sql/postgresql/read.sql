@@ -1,5 +1,5 @@
 -- statement: blocker
--- Read the message of a group that keeps the given one back: the leased one, or else the first.
+-- Read the message of a group that holds back the given one: the leased one, or else the first.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -19,8 +19,7 @@ ORDER BY other."group", other.id
 LIMIT 1))
 
 -- statement: count
--- Count a queue's rows by status: those in line, those behind others, those at rest, each by its own
--- index.
+-- Count a queue's rows by status: rows in line, behind others and at rest, each kind by its own index.
 SELECT duerow_message.status, count(*) AS number
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS
@@ -37,7 +36,7 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.due_at IS NUL
     GROUP BY duerow_message.status
 
 -- statement: find-after_id-by_id
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -51,7 +50,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: find-by_id-keys-live
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -66,7 +65,7 @@ ORDER BY duerow_message.id + 0
 LIMIT :limit_in::INTEGER
 
 -- statement: find-ids-statuses
--- Read messages of a queue by the filters named: ids, keys, statuses, after_id; `by_id` sets the
+-- Read messages of a queue by the filters in `by`: ids, keys, statuses, after_id; `by_id` sets the
 -- order.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -82,7 +81,7 @@ ORDER BY duerow_message.priority, coalesce(duerow_message.due_at, duerow_message
 LIMIT :limit_in::INTEGER
 
 -- statement: out_of_line
--- Count the rows of a queue that are in no line, by what they wait for, each up to a number.
+-- Count the dead, stopped and waiting rows of a queue, which are in no line, each up to a limit.
 SELECT (SELECT count(*) AS count_1
 FROM (SELECT duerow_message.id AS id
 FROM duerow_message
@@ -103,7 +102,7 @@ FROM duerow_queue
 WHERE duerow_queue.name = :queue_in::VARCHAR), 1 = 0) AS coalesce_1, statement_timestamp() AS statement_timestamp_1
 
 -- statement: peek
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -117,7 +116,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: peek-grouped
--- Read the oldest due rows of a line; of groups only those that may be handed out.
+-- Read the oldest due rows of a line; in groups, only rows that may be handed out.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -139,7 +138,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: scan
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
     duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
@@ -175,7 +174,7 @@ ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 
 -- statement: scan-descending
--- Read messages of many queues by the index of ids: `queues`, `statuses`.
+-- Read messages of many queues by the index on ids, filtered by `queues` and `statuses`.
 SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.id <= :last::BIGINT

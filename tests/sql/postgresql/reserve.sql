@@ -1,5 +1,9 @@
+-- statement: check_constraints
+-- Check deferred constraints now, if the database has any.
+SET CONSTRAINTS ALL IMMEDIATE
+
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -16,7 +20,8 @@ FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(
     INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)
 
 -- statement: lend
--- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
+-- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
+-- fails.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -74,7 +79,7 @@ FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(
     SMALLINT[])) AS given(grouped, priority)
 
 -- statement: pick
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS min_1
@@ -90,7 +95,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS min_1
@@ -106,7 +111,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped-from_floor
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS min_1
@@ -123,7 +128,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-of_kinds
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS min_1
@@ -140,7 +145,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -165,7 +170,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     anon_2) AS anon_1
 
 -- statement: pop-from_floor
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -191,7 +196,7 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: pop-of_kinds
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -217,7 +222,8 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -257,7 +263,8 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     anon_4) AS anon_3
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -298,7 +305,8 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: reserve-of_kinds
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
@@ -338,6 +346,20 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
     statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVEPOINT duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
+    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
+FROM unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]), CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]))
+    AS given(id, error)
+WHERE duerow_message.id = given.id
+RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
+
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
@@ -350,3 +372,7 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TO SAVEPOINT duerow_row

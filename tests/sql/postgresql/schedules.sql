@@ -20,14 +20,14 @@ FROM duerow_schedule
 WHERE duerow_schedule.next_at IS NOT NULL) AS anon_1, statement_timestamp() AS statement_timestamp_1
 
 -- statement: schedules
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, CAST(duerow_schedule.definition AS TEXT) AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
 ORDER BY duerow_schedule.name
 
 -- statement: schedules-due
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, CAST(duerow_schedule.definition AS TEXT) AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
@@ -36,7 +36,7 @@ ORDER BY duerow_schedule.next_at
 LIMIT :limit_in::INTEGER
 
 -- statement: schedules-name
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, CAST(duerow_schedule.definition AS TEXT) AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule

@@ -60,7 +60,7 @@ WHERE duerow_message.queue = :queue_in AND duerow_message.status != 'done' AND (
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= :now)
 
 -- statement: purge
--- Delete some messages of a queue in any state, each kind by its own index; return their ids.
+-- Delete some messages of a queue in any state, finding each kind by its own index; return their ids.
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT some.id

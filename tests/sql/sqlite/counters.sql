@@ -1,5 +1,5 @@
 -- statement: add_to_lifetimes
--- Add numbers to those of their queues' lifetimes.
+-- Add numbers to the lifetimes of their queues.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
     given.process, given.done, given.failed, given.dead, given.moved
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS minute,
@@ -21,7 +21,7 @@ FROM duerow_counter
 WHERE duerow_counter.queue = :queue_in
 
 -- statement: forget_counts
--- Delete some old rows, except those of lifetimes; return their queues and numbers.
+-- Delete some old rows, except lifetimes; return their queues and numbers.
 DELETE
 FROM duerow_counter
 WHERE (duerow_counter.queue, duerow_counter.minute, duerow_counter.process) IN (SELECT old.queue, old.minute,

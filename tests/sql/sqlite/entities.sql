@@ -44,7 +44,7 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING tenant, number, sending_token
 
 -- statement: extend
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT sms_message.id AS id
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
@@ -57,7 +57,7 @@ WHERE sms_message.id = free.id
 RETURNING id, sending_token, sending_leased_until
 
 -- statement: extend-key_of_two
--- Let leases run until now + lease; return id, token and the new end of those that match and are not
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT shipment.tenant AS tenant, shipment.number AS number
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id_1, json_extract(given_rows.value, '$[1]') AS id_2,
@@ -71,7 +71,7 @@ WHERE shipment.tenant = free.tenant AND shipment.number = free.number
 RETURNING tenant, number, sending_token, sending_leased_until
 
 -- statement: kept
--- Read id, token and the end of the lease of the rows whose token and due time match.
+-- Read id, token and lease end of the rows whose token and due time match.
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
 FROM json_each(:given) AS given_rows) AS given
@@ -93,7 +93,7 @@ FROM json_each(:given) AS given_rows) AS given
 JOIN sms_message ON sms_message.id = given.id
 
 -- statement: next_due
--- Read when the next row is due, of those due from the bound `floor` on; and the time. Rows have no
+-- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
 SELECT (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
@@ -102,7 +102,8 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: release
--- Give rows whose token matches their place in line and their attempt back; return their receipts.
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
 UPDATE sms_message
 SET sending_due_at=coalesce(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
     sending_attempts=(sms_message.sending_attempts - 1), sending_token=(sms_message.sending_token + 1),
@@ -115,7 +116,8 @@ WHERE sms_message.id = given.id AND sms_message.sending_token = given.token AND 
 RETURNING id, sending_token - 1 AS anon_1
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE sms_message
 SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status = 'dead')
@@ -147,7 +149,8 @@ RETURNING id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sending_status, c
     AS anon_2, sending_last_error
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE sms_message
 SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status = 'dead')
@@ -179,7 +182,8 @@ RETURNING id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sending_status, c
     AS anon_2, sending_last_error
 
 -- statement: reserve-key_of_two
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE shipment
 SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >=
     :attempts_in) THEN 'dead' ELSE CASE WHEN (shipment.sending_status = 'dead') THEN 'error' WHEN

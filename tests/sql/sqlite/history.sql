@@ -70,7 +70,7 @@ ORDER BY duerow_history.token
 LIMIT :limit_in OFFSET :param_2
 
 -- statement: hold_remembered
--- Hold the given keys unless they are remembered, even by a concurrent commit; return those held.
+-- Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 INSERT INTO duerow_remembered (queue, "key", id, until) SELECT given.queue, given."key", given.id, :over AS anon_1
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS "key",
     json_extract(given_rows.value, '$[2]') AS id
@@ -156,7 +156,7 @@ ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
 
 -- statement: keep_turns
--- Write turns that are about to end, of rows whose token matches, and lock the rows.
+-- Write the ending turns of rows whose token matches, and lock the rows.
 INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, attempts, created_at,
     first_due_at, due_at, moved_to, started_at, finished_at, worker, error, outcome, until) SELECT duerow_message.id,
     duerow_message.token, duerow_message.queue, duerow_message."key", coalesce(given.kind, duerow_message.kind) AS
@@ -187,8 +187,7 @@ ON CONFLICT (queue, "key") DO UPDATE
 SET id = excluded.id, until = excluded.until
 
 -- statement: remember_ended
--- Remember the keys of messages whose turn is about to end, of rows whose token matches, and lock
--- them.
+-- Remember the keys of rows whose token matches and whose turn is ending, and lock the rows.
 INSERT INTO duerow_remembered (queue, "key", id, until) SELECT duerow_message.queue, duerow_message."key",
     duerow_message.id, :now + :keys AS anon_1
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
@@ -208,8 +207,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given
 FROM json_each(:given) AS given_rows) AS given)
 
 -- statement: scan_history
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_history."key", duerow_history.kind,
     duerow_history.payload AS payload, duerow_history.headers AS headers, duerow_history."group",
     duerow_history.priority, duerow_history.outcome, duerow_history.moved_to, duerow_history.attempts,
@@ -237,8 +235,7 @@ ORDER BY duerow_history.id, duerow_history.token
 LIMIT :limit_in OFFSET :param_7
 
 -- statement: scan_history-descending
--- Read turns of many queues in the order of their ids and tokens: `queues`; with `descending`
--- downwards.
+-- Read turns of the given `queues`, ordered by id and token; with `descending`, in descending order.
 SELECT duerow_history.id
 FROM duerow_history
 WHERE duerow_history.id <= :last

@@ -1,5 +1,30 @@
+-- statement: forget_notes
+-- Delete names; return them.
+DELETE
+FROM duerow_noted
+WHERE duerow_noted.name IN (SELECT given.name
+FROM (SELECT given_rows.value AS name
+FROM json_each(:given) AS given_rows) AS given)
+RETURNING name
+
+-- statement: forget_staged
+-- Delete the entries of the given stagings.
+DELETE
+FROM duerow_staged
+WHERE duerow_staged.staging_id IN (SELECT given.staging_id
+FROM (SELECT given_rows.value AS staging_id
+FROM json_each(:given) AS given_rows) AS given)
+
+-- statement: forget_stagings
+-- Delete the given stagings.
+DELETE
+FROM duerow_staging
+WHERE duerow_staging.id IN (SELECT given.id
+FROM (SELECT given_rows.value AS id
+FROM json_each(:given) AS given_rows) AS given)
+
 -- statement: hasten
--- Move the due time of unleased held messages forward to a given time; return the changed ones.
+-- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, :now + given.delay, :now), behind_at=NULL
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS due,
@@ -32,8 +57,29 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given
 FROM json_each(:given) AS given_rows) AS given) AND duerow_message."key" IS NOT NULL AND duerow_message.status IN
     ('new', 'error')
 
+-- statement: insert_arrived
+-- Add messages in their former state, with given ids; return the ids of messages whose key was free.
+INSERT INTO duerow_message (id, queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given."key", given.kind,
+    given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
+    given.attempts, given.token, given.created_at, given.last_attempt_at, given.last_error
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS queue,
+    json_extract(given_rows.value, '$[2]') AS "key", json_extract(given_rows.value, '$[3]') AS kind,
+    json_extract(given_rows.value, '$[4]') AS payload, json_extract(given_rows.value, '$[5]') AS headers,
+    json_extract(given_rows.value, '$[6]') AS "group", json_extract(given_rows.value, '$[7]') AS priority,
+    json_extract(given_rows.value, '$[8]') AS status, json_extract(given_rows.value, '$[9]') AS due_at,
+    json_extract(given_rows.value, '$[10]') AS first_due_at, json_extract(given_rows.value, '$[11]') AS attempts,
+    json_extract(given_rows.value, '$[12]') AS token, json_extract(given_rows.value, '$[13]') AS created_at,
+    json_extract(given_rows.value, '$[14]') AS last_attempt_at, json_extract(given_rows.value, '$[15]') AS last_error
+FROM json_each(:given) AS given_rows) AS given
+WHERE 1 = 1
+ORDER BY given.queue, given."key", given.id
+ON CONFLICT (queue, "key")
+WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
+RETURNING id
+
 -- statement: insert_grouped
--- Like insert_keyless, if some rows are in groups; `behind`: another message of the group goes first.
+-- Like `insert_keyless`, with some rows in groups; `behind`: another message of the group goes first.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at, behind_at) SELECT given.queue, given."key", given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', CASE WHEN given.behind THEN NULL ELSE coalesce(given.due, :now +
@@ -48,7 +94,7 @@ FROM json_each(:given) AS given_rows) AS given
 RETURNING id
 
 -- statement: insert_keyless
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given."key", given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', coalesce(given.due, :now + given.delay, :now) AS coalesce_1,
@@ -62,7 +108,7 @@ FROM json_each(:given) AS given_rows) AS given
 RETURNING id
 
 -- statement: insert_keyless-plain
--- Add messages without keys; return their ids, which follow the order given.
+-- Add messages without keys; return their ids, which ascend in the order of the input.
 INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.queue, given."key", given.kind, given.payload, NULL AS anon_1,
     given."group", given.priority, 'new', :now AS anon_2, :now AS anon__1, 0, 0, :now AS anon__2
@@ -72,7 +118,7 @@ FROM json_each(:given) AS given_rows) AS given
 RETURNING id
 
 -- statement: insert_many
--- Add messages with given ids; return the ids of those whose key was free. Locks in key order.
+-- Add messages with given ids, locking in key order; return the ids of messages whose key was free.
 INSERT INTO duerow_message (id, queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
     attempts, token, created_at) SELECT given.id, given.queue, given."key", given.kind, given.payload, given.headers,
     given."group", given.priority, 'new', coalesce(given.due, :now + given.delay, :now) AS coalesce_1,
@@ -119,6 +165,25 @@ ON CONFLICT (queue, "key")
 WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
 RETURNING id
 
+-- statement: insert_turns
+-- Add finished turns unchanged.
+INSERT INTO duerow_history (id, token, queue, "key", kind, payload, headers, "group", priority, outcome, moved_to,
+    attempts, created_at, first_due_at, due_at, started_at, finished_at, worker, error, until) SELECT given.id,
+    given.token, given.queue, given."key", given.kind, given.payload, given.headers, given."group", given.priority,
+    given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
+    given.started_at, given.finished_at, given.worker, given.error, given.until
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token,
+    json_extract(given_rows.value, '$[2]') AS queue, json_extract(given_rows.value, '$[3]') AS "key",
+    json_extract(given_rows.value, '$[4]') AS kind, json_extract(given_rows.value, '$[5]') AS payload,
+    json_extract(given_rows.value, '$[6]') AS headers, json_extract(given_rows.value, '$[7]') AS "group",
+    json_extract(given_rows.value, '$[8]') AS priority, json_extract(given_rows.value, '$[9]') AS outcome,
+    json_extract(given_rows.value, '$[10]') AS moved_to, json_extract(given_rows.value, '$[11]') AS attempts,
+    json_extract(given_rows.value, '$[12]') AS created_at, json_extract(given_rows.value, '$[13]') AS first_due_at,
+    json_extract(given_rows.value, '$[14]') AS due_at, json_extract(given_rows.value, '$[15]') AS started_at,
+    json_extract(given_rows.value, '$[16]') AS finished_at, json_extract(given_rows.value, '$[17]') AS worker,
+    json_extract(given_rows.value, '$[18]') AS error, json_extract(given_rows.value, '$[19]') AS until
+FROM json_each(:given) AS given_rows) AS given
+
 -- statement: next_ids
 -- Return `count` new ids, ascending.
 WITH RECURSIVE numbers(n) AS (SELECT :param_1 AS n
@@ -129,8 +194,85 @@ FROM sqlite_sequence
 WHERE sqlite_sequence.name = :name_1) + numbers.n AS anon_1
 FROM numbers
 
+-- statement: note
+-- Note a name, and return it; return nothing if it is already noted, even by a concurrent commit.
+INSERT INTO duerow_noted (name, noted_at)
+VALUES (:name_in, :now)
+ON CONFLICT (name) DO NOTHING
+RETURNING name
+
+-- statement: note_staging
+-- Note that a part of a batch stages entries; return the number of the staging.
+INSERT INTO duerow_staging (batch, part, entries, keyed, grouped, lines, due, staged_at)
+VALUES (:batch_in, :part_in, :entries_in, :keyed_in, :grouped_in, :lines_in, :due_in, :now)
+RETURNING id
+
+-- statement: noted_of
+-- Read which of the given names are noted.
+SELECT duerow_noted.name
+FROM duerow_noted
+WHERE (duerow_noted.name) IN (SELECT given.name
+FROM (SELECT given_rows.value AS name
+FROM json_each(:given) AS given_rows) AS given)
+
+-- statement: old_notes
+-- Lock and read the oldest names that were noted long ago.
+SELECT duerow_noted.name
+FROM duerow_noted
+WHERE duerow_noted.noted_at <= :now + :span
+ORDER BY duerow_noted.noted_at
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: old_stagings
+-- Lock the oldest expired stagings, and read their numbers and how many entries they have.
+SELECT duerow_staging.id, duerow_staging.entries
+FROM duerow_staging
+WHERE duerow_staging.staged_at <= :now + :span
+ORDER BY duerow_staging.staged_at
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: publish
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged."key", duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, :now + duerow_staged.delay, :now) AS coalesce_1, coalesce(duerow_staged.due, :now +
+    duerow_staged.delay, :now) AS coalesce__1, 0, 0, :now AS anon_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place
+
+-- statement: publish-grouped
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at, behind_at) SELECT duerow_staged.queue, duerow_staged."key", duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new', CASE WHEN
+    (duerow_staged."group" IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue, duerow_staged."group"
+ORDER BY duerow_staged.place) > 1) THEN NULL ELSE coalesce(duerow_staged.due, :now + duerow_staged.delay, :now) END AS
+    anon_1, coalesce(duerow_staged.due, :now + duerow_staged.delay, :now) AS coalesce_1, 0, 0, :now AS anon_2, CASE
+    WHEN (duerow_staged."group" IS NOT NULL AND row_number() OVER (PARTITION BY duerow_staged.queue,
+    duerow_staged."group"
+ORDER BY duerow_staged.place) > 1) THEN coalesce(duerow_staged.due, :now + duerow_staged.delay, :now) ELSE NULL END AS
+    anon_3
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place
+
+-- statement: publish-keyed
+-- Push the entries of a staging, in their order; with `keyed`, skip entries whose key is held.
+INSERT INTO duerow_message (queue, "key", kind, payload, headers, "group", priority, status, due_at, first_due_at,
+    attempts, token, created_at) SELECT duerow_staged.queue, duerow_staged."key", duerow_staged.kind,
+    duerow_staged.payload, duerow_staged.headers, duerow_staged."group", duerow_staged.priority, 'new',
+    coalesce(duerow_staged.due, :now + duerow_staged.delay, :now) AS coalesce_1, coalesce(duerow_staged.due, :now +
+    duerow_staged.delay, :now) AS coalesce__1, 0, 0, :now AS anon_1
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in
+ORDER BY duerow_staged.place
+ON CONFLICT (queue, "key")
+WHERE "key" IS NOT NULL AND status IN ('new', 'error') DO NOTHING
+
 -- statement: replace
--- Give held messages the content of a new push; a lease on them ends.
+-- Give messages that hold a key the content of a new push, and end their leases.
 UPDATE duerow_message
 SET kind=given.kind, payload=given.payload, headers=given.headers, "group"=given."group", priority=given.priority,
     status='new', due_at=coalesce(given.due, :now + given.delay, :now), behind_at=NULL,
@@ -142,3 +284,34 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
     json_extract(given_rows.value, '$[6]') AS due, json_extract(given_rows.value, '$[7]') AS delay
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id
+
+-- statement: stage
+-- Keep entries until they are published.
+INSERT INTO duerow_staged (staging_id, place, queue, "key", kind, payload, headers, "group", priority, due, delay)
+    SELECT given.staging_id, given.place, given.queue, given."key", given.kind, given.payload, given.headers,
+    given."group", given.priority, given.due, given.delay
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS staging_id, json_extract(given_rows.value, '$[1]') AS place,
+    json_extract(given_rows.value, '$[2]') AS queue, json_extract(given_rows.value, '$[3]') AS "key",
+    json_extract(given_rows.value, '$[4]') AS kind, json_extract(given_rows.value, '$[5]') AS payload,
+    json_extract(given_rows.value, '$[6]') AS headers, json_extract(given_rows.value, '$[7]') AS "group",
+    json_extract(given_rows.value, '$[8]') AS priority, json_extract(given_rows.value, '$[9]') AS due,
+    json_extract(given_rows.value, '$[10]') AS delay
+FROM json_each(:given) AS given_rows) AS given
+
+-- statement: staged
+-- Read the entries of a staging in their order, starting at a place.
+SELECT duerow_staged.queue, duerow_staged."key", duerow_staged.kind, duerow_staged.payload AS payload,
+    duerow_staged.headers AS headers, duerow_staged."group", duerow_staged.priority, duerow_staged.due,
+    duerow_staged.delay
+FROM duerow_staged
+WHERE duerow_staged.staging_id = :staging_in AND duerow_staged.place >= :place_in
+ORDER BY duerow_staged.place
+LIMIT :limit_in OFFSET :param_1
+
+-- statement: stagings
+-- Read the stagings of a batch in order, and lock them against a concurrent publish or discard.
+SELECT duerow_staging.id, duerow_staging.part, duerow_staging.entries, duerow_staging.keyed, duerow_staging.grouped,
+    duerow_staging.lines AS lines, duerow_staging.due
+FROM duerow_staging
+WHERE duerow_staging.batch = :batch_in
+ORDER BY duerow_staging.id

@@ -4,6 +4,13 @@ SELECT duerow_consumer.name, duerow_consumer.about, duerow_consumer.seen_at
 FROM duerow_consumer
 ORDER BY duerow_consumer.name
 
+-- statement: delete_pipeline
+-- Delete the pipeline with this name and version, and return its name.
+DELETE
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was
+RETURNING name
+
 -- statement: draining
 -- Read which of the given queues are draining.
 SELECT duerow_queue.name
@@ -13,21 +20,28 @@ FROM (SELECT given_rows.value AS queue
 FROM json_each(:given) AS given_rows) AS given) AND duerow_queue.draining = 1
 
 -- statement: forget_consumers
--- Delete the consumers not seen for a day.
+-- Delete the consumers that were last seen longer ago than the bound `span`.
 DELETE
 FROM duerow_consumer
 WHERE duerow_consumer.seen_at + :span < :now
 
 -- statement: hold
--- Write nothing, as the first step of a transaction, so that SQLite lets nobody else start writing.
+-- Write nothing, as the first step of a transaction, so that SQLite lets no other connection start
+-- writing.
 DELETE
 FROM duerow_message
 WHERE 1 = 0
 
 -- statement: in_first
--- Ask whether the first of several databases that a connection sees has the table; None if it sees
--- one.
+-- Read whether the first of a connection's several databases has the table; None if it has only one.
 PRAGMA main.table_info("duerow_message")
+
+-- statement: insert_pipeline
+-- Add a pipeline, and return its name; return nothing if the name exists.
+INSERT INTO duerow_pipeline (name, definition, version)
+VALUES (:name_in, :definition_in, :version_in)
+ON CONFLICT (name) DO NOTHING
+RETURNING name
 
 -- statement: note_consumer
 -- Record that a consumer is alive now.
@@ -37,8 +51,7 @@ ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
 -- statement: past_queues_after
--- Read the names of the first queues after a name that have anything besides messages, with their
--- places.
+-- Like `queues_after`, for queues that have history, remembered keys or counters.
 WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_history.queue) AS min_1
 FROM duerow_history
 WHERE duerow_history.queue > :queue_in) AS name, 1 AS place UNION ALL SELECT (SELECT min(duerow_history.queue) AS
@@ -67,23 +80,36 @@ FROM anon_1 UNION ALL SELECT anon_4.name, anon_4.place
 FROM anon_4 UNION ALL SELECT anon_7.name, anon_7.place
 FROM anon_7
 
+-- statement: pipelines
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, duerow_pipeline.definition AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+ORDER BY duerow_pipeline.name
+
+-- statement: pipelines-name
+-- Read pipelines: all, or one by `name`.
+SELECT duerow_pipeline.name, duerow_pipeline.definition AS definition, duerow_pipeline.version
+FROM duerow_pipeline
+WHERE duerow_pipeline.name = :name_in
+ORDER BY duerow_pipeline.name
+
 -- statement: put_settings-definition
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, 0, 0, :definition_in)
 ON CONFLICT (name) DO UPDATE
 SET definition = excluded.definition
 
 -- statement: put_settings-draining-paused
--- Change settings of a queue: whether it is `paused` or `draining`, its `definition`.
+-- Change settings of a queue: whether it is `paused` or `draining`, and its `definition`.
 INSERT INTO duerow_queue (name, paused, draining, definition)
 VALUES (:queue_in, :paused_in, :draining_in, NULL)
 ON CONFLICT (name) DO UPDATE
 SET paused = excluded.paused, draining = excluded.draining
 
 -- statement: queues_after
--- Read the names of the first queues after a name, for each kind of rows by its own index, with their
--- places.
+-- Read the names of the first queues after a name, with their places; each kind of row has its own
+-- index.
 WITH RECURSIVE anon_1(name, place) AS (SELECT (SELECT min(duerow_message.queue) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue > :queue_in AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) AS
@@ -126,6 +152,13 @@ ORDER BY duerow_queue.name
 SELECT duerow_queue.name, duerow_queue.definition AS definition, duerow_queue.paused, duerow_queue.draining
 FROM duerow_queue
 WHERE duerow_queue.name = :queue_in
+
+-- statement: update_pipeline
+-- Change the pipeline with this name and version, and return its name.
+UPDATE duerow_pipeline
+SET definition=:definition_in, version=:version_in
+WHERE duerow_pipeline.name = :name_in AND duerow_pipeline.version = :was
+RETURNING name
 
 -- statement: whereabouts
 -- Read the identity of this database.

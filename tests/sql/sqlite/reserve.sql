@@ -1,5 +1,5 @@
 -- statement: further_lines
--- Read the lowest priority in use between the given ones, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
 -- paused.
 SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
@@ -17,7 +17,8 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: lend
--- Lend picked rows, as `reserve` does; if two rows of a group are lent at once, the second one fails.
+-- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
+-- fails.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -67,7 +68,7 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(giv
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: pick
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
 FROM duerow_message
@@ -77,7 +78,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: pick-grouped
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
 FROM duerow_message
@@ -87,7 +88,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: pick-grouped-from_floor
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
 FROM duerow_message
@@ -97,7 +98,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: pick-of_kinds
--- Lock the oldest due rows of a line and read their id, due time and group, and the floor as in
+-- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group"
 FROM duerow_message
@@ -107,7 +108,7 @@ ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: pop
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -122,7 +123,7 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: pop-from_floor
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -137,7 +138,7 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: pop-of_kinds
--- Delete the oldest due rows of a line without groups; each with the time, and the floor as in
+-- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 DELETE
 FROM duerow_message
@@ -152,7 +153,8 @@ RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group
     last_error AS last_error, :now AS anon_1
 
 -- statement: reserve
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -179,7 +181,8 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     last_error AS last_error
 
 -- statement: reserve-from_floor
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -206,7 +209,8 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     last_error AS last_error
 
 -- statement: reserve-of_kinds
--- Lend the oldest due rows of a line without groups: leased until now + lease, or dead if used up.
+-- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
+-- used up.
 UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in) THEN 'dead'
     ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END END,
@@ -232,6 +236,20 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
     last_error AS last_error
 
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVEPOINT duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
+    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=given.error
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS error
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id
+RETURNING id, "key", attempts, "group"
+
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
@@ -242,3 +260,7 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
     behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
     last_error AS last_error, :now AS anon_1
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TO SAVEPOINT duerow_row

@@ -19,14 +19,14 @@ FROM duerow_schedule
 WHERE duerow_schedule.next_at IS NOT NULL) AS anon_1, :now AS anon_2
 
 -- statement: schedules
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, duerow_schedule.definition AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
 ORDER BY duerow_schedule.name
 
 -- statement: schedules-due
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, duerow_schedule.definition AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
@@ -35,7 +35,7 @@ ORDER BY duerow_schedule.next_at
 LIMIT :limit_in OFFSET :param_1
 
 -- statement: schedules-name
--- Read schedules: all, by `name`, or those `due` until a bound time.
+-- Read schedules: all, one by `name`, or those `due` by the bound time `until`.
 SELECT duerow_schedule.name, duerow_schedule.definition AS definition, duerow_schedule.next_at,
     duerow_schedule.last_at, duerow_schedule.version
 FROM duerow_schedule
