@@ -13,7 +13,10 @@ from bench import peers, report
 from bench.results import Result
 
 BUSY = 1.0
-"""A load before the run above which the page says that the machine had other work."""
+"""A load before the run above which the page says that the machine was busy with other work."""
+
+OTHER_WORK = "The machine was busy with other work, so rely on the ratios, not on the absolute figures."
+"""What the page says after a load above `BUSY`."""
 
 SERVER = "server, µs"
 """The column by which the tables of costs are sorted."""
@@ -28,12 +31,12 @@ def page(text: str, results: Sequence[Result], size: str, on: Mapping[str, Any],
 def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) -> str:
     used = report.versions()
     database = f"PostgreSQL {server['server_version']} with `synchronous_commit=on`, " if server else ""
-    load = f"The load was {on['load_before']:.1f} before the run"
+    load = f"The load average before the run was {on['load_before']:.1f}."
     said = (
         f"Measured on {datetime.now(UTC):%d %B %Y} by `{report.command()}` (size `{size}`): {on['cores']} cores, "
         f"{on['memory_gb']:g} GB, {database}SQLite {used['sqlite']}, Python {used['python']}, "
-        f"psycopg {used['psycopg']}; an fdatasync of the disk took {on['fdatasync_microseconds']:g} µs. "
-        + (f"{load}: the machine had other work, so read the ratios." if on["load_before"] > BUSY else f"{load}.")
+        f"psycopg {used['psycopg']}; an fdatasync took {on['fdatasync_microseconds']:g} µs. "
+        + (f"{load} {OTHER_WORK}" if on["load_before"] > BUSY else load)
     )
     return _wrapped(said)
 
