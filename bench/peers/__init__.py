@@ -1,8 +1,8 @@
 """Other queues, each driven as its own documentation advises for short messages in bulk.
 
-Every adapter is a module with the names of `Peer`; design note 4 says why each is driven as it is. Messages are told
-apart by their number, not by the peer's id, so that what was handled can be compared with what was sent. duerow and
-the floor have adapters too, `ours` and `floor`, so that all are measured by the same code.
+Every adapter is a module with the names of `Peer`, or one of `in_node.PEERS`; design note 4 says why each is driven as
+it is. Messages are told apart by their number, not by the peer's id, so that what was handled can be compared with what
+was sent. duerow and the floor have adapters too, `ours` and `floor`, so that all are measured by the same code.
 
 `python -m bench.peers` fetches those that come from npm.
 """
@@ -16,7 +16,7 @@ from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from typing import Protocol, cast
 
-from bench.peers.missing import PeerMissing
+from bench.peers.missing import HOW_TO_INSTALL, PeerMissing
 from bench.peers.sending import Sender
 from bench.processes import Prepared
 
@@ -81,8 +81,6 @@ POSTGRESQL = ("pgqueuer", "pgmq", "procrastinate", "graphile-worker", "pg-boss",
 SQLITE = ("huey", "litequeue")
 FROM_NPM = ("graphile-worker", "pg-boss")
 
-HOW_TO_INSTALL = "`make bench ARGS=--peers` installs it"
-
 
 def peers() -> list[Drained]:
     """Return the adapters of the scenario `drain`, the optional ones only where their library is installed."""
@@ -92,6 +90,10 @@ def peers() -> list[Drained]:
 
 def load(name: str) -> Peer:
     """Return the adapter of a contestant."""
+    if name in FROM_NPM:
+        from bench.peers import in_node
+
+        return cast(Peer, in_node.PEERS[name])
     return cast(Peer, import_module(f"bench.peers.{CONTESTANTS.get(name, name).replace('-', '_')}"))
 
 

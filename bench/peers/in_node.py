@@ -17,9 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
-from bench.peers.missing import PeerMissing
+from bench.peers.missing import HOW_TO_INSTALL, PeerMissing
+from bench.peers.rows_left import count_rows
+from bench.peers.sending import Sender
 from bench.processes import Prepared
 
 HERE = Path(__file__).parent / "node"
@@ -84,7 +86,7 @@ def version(name: str) -> str:
     """Return the version of an installed package, and that of Node.js."""
     kept = folder()
     if not (kept / "complete").exists():
-        raise PeerMissing(f"{name} is not installed: `make bench ARGS=--peers` installs it")
+        raise PeerMissing(f"{name} is not installed: {HOW_TO_INSTALL}")
     package = json.loads((kept / "node_modules" / name / "package.json").read_text())
     release = ".".join(map(str, _release(str(node()))))
     return f"{package['version']} on Node.js {release}"
@@ -131,17 +133,61 @@ class NodeSender:
         return lambda: dict(enumerate(run()))
 
 
-def set_up(library: str, url: str) -> None:
-    """Let the library make its schema and the queue."""
-    started(library, "set_up", url)()
+@dataclass(frozen=True)
+class NodePeer:
+    """A contestant whose library runs in Node.js; see `Peer`.
+
+    Attributes:
+        NAME: its name on npm; the module in `node/` that drives it is named after it.
+        SETTINGS: the settings in that module, for the table.
+        waiting: the statement that counts what is not handled yet.
+    """
+
+    NAME: str
+    SETTINGS: str
+    waiting: LiteralString
+    ONE_BY_ONE: bool = False
+
+    @property
+    def library(self) -> str:
+        """The name of the module."""
+        return self.NAME.replace("-", "_")
+
+    def set_up(self, url: str) -> None:
+        """Let the library make its schema and the queue."""
+        started(self.library, "set_up", url)()
+
+    def sender(self, url: str) -> Sender:
+        """Return the library's own client."""
+        return NodeSender(self.library, url)
+
+    def prepare_drain(self, url: str, count: int) -> Prepared[list[int]]:
+        """Start Node.js; return the run that handles `count` messages and returns their numbers."""
+        return started(self.library, "drain", url, count)
+
+    def prepare_worker(self, url: str) -> Prepared[dict[int, int]]:
+        """Start Node.js and the worker, which runs until the stop comes; it returns when each number was handled."""
+        run = started(self.library, "note_times", url)
+        return lambda: {int(number): when for number, when in run().items()}
+
+    def left(self, url: str) -> int:
+        """Count what is not handled yet."""
+        return count_rows(url, self.waiting)
 
 
-def drain(library: str, url: str, count: int) -> Prepared[list[int]]:
-    """Handle `count` messages; return their numbers."""
-    return started(library, "drain", url, count)
-
-
-def note_times(library: str, url: str) -> Prepared[dict[int, int]]:
-    """Handle until the stop comes; return when each number was handled."""
-    run = started(library, "note_times", url)
-    return lambda: {int(number): when for number, when in run().items()}
+PEERS = {
+    peer.NAME: peer
+    for peer in (
+        NodePeer(
+            "graphile-worker",
+            "24 jobs at once, local queue of 500, completions in batches",
+            "SELECT count(*) FROM graphile_worker.jobs",
+        ),
+        NodePeer(
+            "pg-boss",
+            "batchSize=1000, burstWhenBatchFull, useListenNotify, a partition of its own, no maintenance",
+            "SELECT count(*) FROM pgboss.job WHERE state < 'completed' AND name = 'bench'",
+        ),
+    )
+}
+"""The contestants from npm, by name."""
