@@ -68,6 +68,13 @@ def postgresql() -> Iterator[Server]:
         yield server
 
 
+def settle_down(url: str) -> None:
+    """Vacuum, analyze and checkpoint a database of PostgreSQL, so that none of it falls into a measurement."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CHECKPOINT")
+
+
 class PostgresqlDatabase:
     """A database of the server with duerow's tables."""
 

@@ -19,6 +19,7 @@ from typing import Protocol, cast
 from bench.peers.missing import HOW_TO_INSTALL, PeerMissing
 from bench.peers.sending import Sender
 from bench.processes import Prepared
+from bench.sizes import Size
 
 
 class Drained(Protocol):
@@ -95,6 +96,11 @@ def load(name: str) -> Peer:
 
         return cast(Peer, in_node.PEERS[name])
     return cast(Peer, import_module(f"bench.peers.{CONTESTANTS.get(name, name).replace('-', '_')}"))
+
+
+def drained_by(name: str, size: Size) -> int:
+    """Return how many messages a contestant drains in a run: fewer if it takes one at a time."""
+    return size.singly if load(name).ONE_BY_ONE else size.drain
 
 
 def version(name: str) -> str:

@@ -11,15 +11,18 @@ from bench.cost import with_client_time
 from bench.peers import load
 from bench.processes import Prepared
 
+CALL = 10_000
+"""Messages in each call of a bulk push."""
+
 
 def push(name: str, url: str, count: int) -> Prepared[None]:
     """Push `count` messages, each committed before the next."""
     return load(name).sender(url).one_by_one(count)
 
 
-def push_many(name: str, url: str, count: int, most: int) -> Prepared[None]:
-    """Push `count` messages, at most `most` a call."""
-    return load(name).sender(url).in_calls(count, most)
+def push_many(name: str, url: str, count: int) -> Prepared[None]:
+    """Push `count` messages, at most CALL a call."""
+    return load(name).sender(url).in_calls(count, CALL)
 
 
 def drain(name: str, url: str, count: int) -> Prepared[list[int]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import psycopg
-
-from bench.databases import Server
+from bench.databases import Server, settle_down
 from bench.peers import load
 
 
@@ -25,6 +23,4 @@ class Templates:
 
     def settle_down(self, url: str) -> None:
         """Vacuum, analyze and checkpoint."""
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("VACUUM ANALYZE")
-            connection.execute("CHECKPOINT")
+        settle_down(url)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.context import Context
 from bench.cost import count
-from bench.peers import CONTESTANTS, POSTGRESQL, load, present, runs
+from bench.peers import CONTESTANTS, POSTGRESQL, drained_by, present, runs
 from bench.peers.templates import Templates
 from bench.processes import Prepared, together
 from bench.results import Result
@@ -26,8 +26,6 @@ UNITS = {
 }
 """The figures of a message, and the columns of the table."""
 
-CALL = 10_000
-
 Cost = dict[str, float]
 
 
@@ -37,7 +35,7 @@ def of_a_message(context: Context) -> list[Result]:
     place = context.templates
 
     def share(name: str) -> int:
-        return size.singly if load(name).ONE_BY_ONE else size.drain
+        return drained_by(name, size)
 
     return [
         *_lines(context, place, "cost of a single push", everybody, runs.push_counted, lambda _: size.pushes, False),
@@ -87,7 +85,7 @@ def _cost(place: Templates, name: str, prepare: Any, messages: int, filled: bool
     """Return what each message of one run cost."""
     url = place.fresh(name)
     if filled:
-        together(runs.push_many, name, url, messages, CALL)
+        together(runs.push_many, name, url, messages)
     place.settle_down(url)
     before = count(url)
     [(_, client_us)] = together(prepare, name, url, messages).results

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-import psycopg
-
 from bench import floor_runs, interleaved, ours
 from bench.context import Context
-from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase
+from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase, settle_down
 from bench.floor import open_floor
 from bench.messages import payload_text
 from bench.peers import REQUIRED, Drained, peers
@@ -138,7 +136,7 @@ def drained(
 def _drained_peer(peer: Drained, url: str, count: int, processes: int) -> Contestant:
     def run() -> float:
         peer.enqueue(url, count)
-        _vacuum(url)
+        settle_down(url)
         return _rate(peer.prepare_drain, url, list(range(count)), processes, left=list)
 
     return run
@@ -157,9 +155,3 @@ def _set_up(context: Context, peer: Drained) -> str:
     url = context.server.database(f"bench_{peer.NAME}")
     peer.set_up(url)
     return url
-
-
-def _vacuum(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-        connection.execute("CHECKPOINT")

@@ -15,15 +15,12 @@ from statistics import median
 from typing import Any, Protocol
 
 from bench.context import Context, Scenario
-from bench.peers import CONTESTANTS, POSTGRESQL, SQLITE, load, present, runs
-from bench.processes import Child, together
+from bench.peers import CONTESTANTS, POSTGRESQL, SQLITE, drained_by, load, present, runs
+from bench.processes import Child, Prepared, together
 from bench.results import Result, against, percentile
 from bench.rounds import check_ids, interleave
 from bench.scenarios import cost
 from bench.sizes import Size
-
-CALL = 10_000
-"""Messages in each call of a bulk push."""
 
 WARM_UP = 5
 
@@ -60,25 +57,16 @@ class Files:
 
 def push(context: Context) -> list[Result]:
     """One message after the other, each committed before the next."""
-    return _lines("single push, own commit", _pushed(context.templates, _on_postgresql(), context.size))
+    size = context.size
+    samples = _pushed(context.templates, _on_postgresql(), size.rounds, runs.push, size.pushes)
+    return _lines("single push, own commit", samples)
 
 
 def bulk(context: Context) -> list[Result]:
     """Many messages in calls of 10,000."""
-    place, count = context.templates, context.size.drain
-
-    def contestant(name: str) -> Callable[[], float]:
-        def run() -> float:
-            url = place.fresh(name)
-            place.settle_down(url)
-            seconds = together(runs.push_many, name, url, count, CALL).seconds
-            _require(load(name).left(url), count, name)
-            return count / seconds
-
-        return run
-
-    samples = interleave({name: contestant(name) for name in _on_postgresql()}, context.size.rounds)
-    return _lines(f"bulk push of {count:,} in calls of {CALL:,}", samples)
+    size = context.size
+    samples = _pushed(context.templates, _on_postgresql(), size.rounds, runs.push_many, size.drain)
+    return _lines(f"bulk push of {size.drain:,} in calls of {runs.CALL:,}", samples)
 
 
 def drain(context: Context) -> list[Result]:
@@ -117,7 +105,7 @@ def _on_sqlite(context: Context, synchronous: str, names: tuple[str, ...]) -> li
     for name in all_of_them:
         _require_durability(name, place)
     title = f"SQLite, synchronous={synchronous}"
-    pushed = _pushed(place, all_of_them, context.size)
+    pushed = _pushed(place, all_of_them, context.size.rounds, runs.push, context.size.pushes)
     drained = _drained(place, all_of_them, context.size)
     return [
         *_lines(f"{title}: single push, own commit", pushed),
@@ -146,27 +134,31 @@ def _on_postgresql() -> list[str]:
     return [*CONTESTANTS, *present(POSTGRESQL)[0]]
 
 
-def _pushed(place: Place, names: Iterable[str], size: Size) -> dict[str, list[float]]:
+def _pushed(
+    place: Place, names: Iterable[str], rounds: int, prepare: Callable[..., Prepared[None]], count: int
+) -> dict[str, list[float]]:
+    """Let each contestant push `count` messages in its way; return how many a second."""
+
     def contestant(name: str) -> Callable[[], float]:
         def run() -> float:
             url = place.fresh(name)
             place.settle_down(url)
-            seconds = together(runs.push, name, url, size.pushes).seconds
-            _require(load(name).left(url), size.pushes, name)
-            return size.pushes / seconds
+            seconds = together(prepare, name, url, count).seconds
+            _require(load(name).left(url), count, name)
+            return count / seconds
 
         return run
 
-    return interleave({name: contestant(name) for name in names}, size.rounds)
+    return interleave({name: contestant(name) for name in names}, rounds)
 
 
 def _drained(place: Place, names: Iterable[str], size: Size) -> dict[str, list[float]]:
     def contestant(name: str) -> Callable[[], float]:
-        count = _share(name, size)
+        count = drained_by(name, size)
 
         def run() -> float:
             url = place.fresh(name)
-            together(runs.push_many, name, url, count, CALL)
+            together(runs.push_many, name, url, count)
             place.settle_down(url)
             timed = together(runs.drain, name, url, count)
             check_ids(list(range(count)), timed.results, name)
@@ -176,10 +168,6 @@ def _drained(place: Place, names: Iterable[str], size: Size) -> dict[str, list[f
         return run
 
     return interleave({name: contestant(name) for name in names}, size.rounds)
-
-
-def _share(name: str, size: Size) -> int:
-    return size.singly if load(name).ONE_BY_ONE else size.drain
 
 
 def _fewer(size: Size, names: tuple[str, ...]) -> str:
