@@ -9,7 +9,6 @@ was sent. duerow and the floor have adapters too, `ours` and `floor`, so that al
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -20,25 +19,6 @@ from bench.peers.missing import HOW_TO_INSTALL, PeerMissing
 from bench.peers.sending import Sender
 from bench.processes import Prepared
 from bench.sizes import Size
-
-
-class Drained(Protocol):
-    """What the scenario `drain` asks of another queue."""
-
-    NAME: str
-    """The distribution's name on PyPI or npm."""
-
-    SETTINGS: str
-    """The settings used, for the table."""
-
-    def set_up(self, url: str) -> None:
-        """Make the peer's schema in an empty database."""
-
-    def enqueue(self, url: str, count: int) -> None:
-        """Send messages 0 to count - 1 by the peer's own way in bulk."""
-
-    def prepare_drain(self, url: str) -> Callable[[], list[int]]:
-        """Connect; return a function that handles messages until none is left and returns their numbers."""
 
 
 class Peer(Protocol):
@@ -83,10 +63,9 @@ SQLITE = ("huey", "litequeue")
 FROM_NPM = ("graphile-worker", "pg-boss")
 
 
-def peers() -> list[Drained]:
-    """Return the adapters of the scenario `drain`, the optional ones only where their library is installed."""
-    names = [*REQUIRED, *(name for name in OPTIONAL if find_spec(name) is not None)]
-    return [cast(Drained, import_module(f"bench.peers.{name}")) for name in names]
+def drained() -> list[str]:
+    """Return the peers of the scenario `drain`, the optional ones only where their library is installed."""
+    return [*REQUIRED, *(name for name in OPTIONAL if find_spec(name) is not None)]
 
 
 def load(name: str) -> Peer:

@@ -8,14 +8,13 @@ are not throttled, because a throttled one may come a quarter of a second late.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 from pgmq import PGMQueue, install_pgmq_from_sql
 from pgmq.notify_listener import SyncNotificationListener
 
-from bench.messages import QUEUE, payload
+from bench.messages import QUEUE
 from bench.peers.rows_left import count_rows
 from bench.peers.sending import BlockingSender, Noted, Sender
 from bench.processes import Prepared
@@ -39,15 +38,7 @@ def set_up(url: str) -> None:
     queue.close()
 
 
-def enqueue(url: str, count: int) -> None:
-    """Send the messages in batches of 10,000."""
-    queue = _open(url)
-    for start in range(0, count, 10_000):
-        queue.send_batch(QUEUE, [payload(n) for n in range(start, min(start + 10_000, count))])
-    queue.close()
-
-
-def prepare_drain(url: str, count: int = 0) -> Callable[[], list[int]]:
+def prepare_drain(url: str, count: int) -> Prepared[list[int]]:
     """Connect; return the loop that reads, handles and deletes batches until none is left."""
     queue = _open(url)
 

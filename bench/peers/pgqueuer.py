@@ -14,7 +14,7 @@ from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
-from bench.messages import QUEUE, payload_text
+from bench.messages import QUEUE
 from bench.peers.rows_left import count_rows
 from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
 from bench.processes import Prepared
@@ -36,21 +36,7 @@ async def _set_up(url: str) -> None:
     await connection.close()
 
 
-def enqueue(url: str, count: int) -> None:
-    """Send the messages in lists of 10,000, each one statement."""
-    asyncio.run(_enqueue(url, count))
-
-
-async def _enqueue(url: str, count: int) -> None:
-    connection = await asyncpg.connect(url)
-    queries = Queries(AsyncpgDriver(connection))
-    for start in range(0, count, 10_000):
-        payloads: list[bytes | None] = [payload_text(n).encode() for n in range(start, min(start + 10_000, count))]
-        await queries.enqueue([QUEUE] * len(payloads), payloads, [0] * len(payloads))
-    await connection.close()
-
-
-def prepare_drain(url: str, count: int = 0) -> Callable[[], list[int]]:
+def prepare_drain(url: str, count: int) -> Prepared[list[int]]:
     """Connect and register the handler; return the run in drain mode."""
     runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
     seen: list[int] = []

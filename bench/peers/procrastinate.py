@@ -9,7 +9,7 @@ from typing import Any
 
 from procrastinate import App, PsycopgConnector
 
-from bench.messages import QUEUE, payload
+from bench.messages import QUEUE
 from bench.peers.rows_left import count_rows
 from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
 from bench.processes import Prepared
@@ -30,19 +30,7 @@ async def _set_up(url: str) -> None:
         await app.schema_manager.apply_schema_async()
 
 
-def enqueue(url: str, count: int) -> None:
-    """Defer the jobs in batches of 10,000."""
-    asyncio.run(_enqueue(url, count))
-
-
-async def _enqueue(url: str, count: int) -> None:
-    async with _app(url, _nothing).open_async() as app:
-        for start in range(0, count, 10_000):
-            numbers = range(start, min(start + 10_000, count))
-            await app.tasks["handle"].batch_defer_async(*(payload(n) for n in numbers))
-
-
-def prepare_drain(url: str, count: int = 0) -> Callable[[], list[int]]:
+def prepare_drain(url: str, count: int) -> Prepared[list[int]]:
     """Open the pool; return the run of a worker that stops when it has caught up."""
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
     runner = asyncio.Runner()

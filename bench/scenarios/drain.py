@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
 
-from bench import floor_runs, interleaved, ours
+from bench import floor_runs, interleaved, ours, peers
 from bench.context import Context
 from bench.databases import MariadbDatabase, PostgresqlDatabase, SqliteDatabase, settle_down
 from bench.floor import open_floor
 from bench.messages import payload_text
-from bench.peers import REQUIRED, Drained, peers
-from bench.processes import Prepared, together
+from bench.peers import REQUIRED, runs
+from bench.processes import Prepared, Timed, together
 from bench.results import Result, against
 from bench.rounds import Contestant, check_ids, interleave
 
@@ -28,30 +27,25 @@ Prepare = Callable[..., Prepared[list[int]]]
 
 def batches(context: Context) -> list[Result]:
     """A no-op handler in batches, with one and two processes, against hand-written SQL and the peers."""
-    adapters = peers()
-    urls = {peer.NAME: _set_up(context, peer) for peer in adapters}
-    return [
-        line
-        for processes in BATCH_BARS
-        for line in _batches(context, processes, {peer.NAME: (peer, urls[peer.NAME]) for peer in adapters})
-    ]
+    urls = {name: _set_up(context, name) for name in peers.drained()}
+    return [line for processes in BATCH_BARS for line in _batches(context, processes, urls)]
 
 
-def _batches(context: Context, processes: int, adapters: dict[str, tuple[Drained, str]]) -> list[Result]:
+def _batches(context: Context, processes: int, urls: dict[str, str]) -> list[Result]:
     size = context.size
     contestants = {
         "floor": drained(context.postgresql, floor_runs.drain, size.drain, processes),
         "duerow": drained(context.postgresql, ours.drain, size.drain, processes),
     }
-    for name, (peer, url) in adapters.items():
+    for name, url in urls.items():
         count = size.drain if name in REQUIRED else max(1, int(size.drain * size.peer_share))
-        contestants[name] = _drained_peer(peer, url, count, processes)
+        contestants[name] = _drained_peer(name, url, count, processes)
     samples = interleave(contestants, size.rounds)
     title = f"drain of {size.drain:,} in batches, {processes} {'process' if processes == 1 else 'processes'}"
     against_floor = against(title, samples, "floor", BATCH_BARS[processes])
     against_peers = [
-        against(title, samples, name, 1.0 if name in REQUIRED else None, note=peer.SETTINGS)
-        for name, (peer, _) in adapters.items()
+        against(title, samples, name, 1.0 if name in REQUIRED else None, note=peers.load(name).SETTINGS)
+        for name in urls
     ]
     return [against_floor, *against_peers]
 
@@ -128,30 +122,31 @@ def drained(
 
     def run() -> float:
         ids = database.fill(count)
-        return _rate(prepare, database.url, ids, processes, left=database.waiting)
+        timed = together(prepare, database.url, processes=processes)
+        return _rate(prepare.__module__, timed, ids, len(database.waiting()))
 
     return run
 
 
-def _drained_peer(peer: Drained, url: str, count: int, processes: int) -> Contestant:
+def _drained_peer(name: str, url: str, count: int, processes: int) -> Contestant:
     def run() -> float:
-        peer.enqueue(url, count)
+        together(runs.push_many, name, url, count)
         settle_down(url)
-        return _rate(peer.prepare_drain, url, list(range(count)), processes, left=list)
+        timed = together(runs.drain, name, url, count, processes=processes)
+        return _rate(name, timed, list(range(count)), peers.load(name).left(url))
 
     return run
 
 
-def _rate(prepare: Prepare, url: str, ids: list[int], processes: int, left: Callable[[], list[int]]) -> float:
-    timed: Any = together(prepare, url, processes=processes)
-    check_ids(ids, timed.results, prepare.__module__)
-    if still := left():
-        raise AssertionError(f"{prepare.__module__} left {len(still)} messages in the queue")
-    seconds: float = timed.seconds
-    return len(ids) / seconds
+def _rate(who: str, timed: Timed[list[int]], ids: list[int], left: int) -> float:
+    """Return messages/s, after a look whether each was handled once and none is left."""
+    check_ids(ids, timed.results, who)
+    if left:
+        raise AssertionError(f"{who} left {left} messages in the queue")
+    return len(ids) / timed.seconds
 
 
-def _set_up(context: Context, peer: Drained) -> str:
-    url = context.server.database(f"bench_{peer.NAME}")
-    peer.set_up(url)
+def _set_up(context: Context, name: str) -> str:
+    url = context.server.database(f"bench_{name}")
+    peers.load(name).set_up(url)
     return url
