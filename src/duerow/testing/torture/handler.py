@@ -6,10 +6,10 @@ import os
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from duerow import Bury, Commit, Draft, Message, Move, Release, Retry, Rollback
@@ -41,7 +41,7 @@ class Handler:
         """Handle a message."""
         if self.mortal and self.chance.random() < 0.02:
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
+        take_a_moment(self.chance)
         return ending(message, self.chance)
 
     def each(self, messages: Sequence[Message]) -> list[Any]:
@@ -49,7 +49,12 @@ class Handler:
         if self.chance.random() < 0.05:
             raise Failed("the whole batch")
         time.sleep(self.chance.choice((0, 0.002, 0.02)))
-        return [_caught(message, self.chance) for message in messages]
+        return [caught(partial(ending, message, self.chance)) for message in messages]
+
+
+def take_a_moment(chance: random.Random) -> None:
+    """Take as long as a handler of a run takes."""
+    time.sleep(chance.choice((0, 0, 0.002, 0.02)))
 
 
 def ending(message: Message, chance: random.Random) -> Any:
@@ -77,8 +82,9 @@ def done(message: Message, chance: random.Random) -> Commit | Move:
     return Commit(then=(Draft({"of": message.id}, queue=DONE),))
 
 
-def _caught(message: Message, chance: random.Random) -> Any:
+def caught(handle: Callable[[], Any]) -> Any:
+    """Return how a turn ends, or the exception, which is how a handler of whole batches says it."""
     try:
-        return ending(message, chance)
+        return handle()
     except Exception as error:
         return error

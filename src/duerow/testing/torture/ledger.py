@@ -27,15 +27,20 @@ Lines about records and rows have the name of the record or row as their note.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from duerow import Message
 from duerow.queue.history import REPLAY_OF
+from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import Setting
 
 EVIDENCE = frozenset(("effect", "ended", "popped", "removed"))
+
+UNDONE = 0.2
+"""The share of transactions that are rolled back on purpose."""
 
 POPPED = "popped"
 """The note of a beginning that is not a turn: the message is taken away in the transaction of the line."""
@@ -96,6 +101,18 @@ class Ledger:
         """Return a number for this process's next act; numbers of pushes within a transaction have a suffix."""
         self._acts += 1
         return f"{self._setting.number}.{self._acts}{WITHIN if within else ''}"
+
+    @contextmanager
+    def transaction(self, act: str, queue: str) -> Iterator[Any]:
+        """Open a transaction for an act, with lines before and after it; sometimes roll back when the block ends."""
+        undone = self._setting.chance.random() < UNDONE
+        self.write(Line("pushing", act, queue))
+        with self._setting.transaction() as opened:
+            yield opened
+            if undone:
+                raise Undone
+        if not undone:
+            self.write(Line("over", act, queue))
 
     def write(self, *lines: Line, within: Any = None) -> None:
         """Write lines in a separate transaction, or in the given one."""

@@ -10,7 +10,6 @@ the record is copied or divided, so a verdict knows where it must come out.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -18,9 +17,8 @@ from typing import Any, Final
 import duerow
 from duerow import Draft, Fork, Join, Message, Pipeline, Queue, Relay, Split, Switch
 from duerow.pipeline.stations import Station
-from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import LEASES, Setting
-from duerow.testing.torture.handler import Failed
+from duerow.testing.torture.handler import Failed, take_a_moment
 from duerow.testing.torture.ledger import Ledger, Line
 
 RECORDS: Final = "records"
@@ -162,7 +160,7 @@ class Stations:
 
     def _think(self) -> None:
         """Take a moment, and fail now and then."""
-        time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
+        take_a_moment(self.chance)
         if self.chance.random() < 0.1:
             raise Failed("this attempt")
 
@@ -188,7 +186,7 @@ class RecordSender:
         act = self.ledger.new_act()
         drafts = self._drafts(act)
         self.ledger.write(Line("pushing", act, RECORDS))
-        self._send(drafts)
+        self.queue.push_many(drafts)
         self.ledger.write(*self._lines(act, drafts), Line("over", act, RECORDS))
 
     def send_records_with_a_row(self) -> None:
@@ -196,18 +194,10 @@ class RecordSender:
         if self._are_enough:
             return
         act = self.ledger.new_act(within=True)
-        drafts, undone = self._drafts(act), self.chance.random() < 0.2
-        self.ledger.write(Line("pushing", act, RECORDS))
-        with self.setting.transaction() as opened:
+        drafts = self._drafts(act)
+        with self.ledger.transaction(act, RECORDS) as opened:
             self.ledger.write(*self._lines(act, drafts), within=opened)
-            self._send(drafts, within=opened)
-            if undone:
-                raise Undone
-        if not undone:
-            self.ledger.write(Line("over", act, RECORDS))
-
-    def _send(self, drafts: Sequence[Draft], **how: Any) -> None:
-        self.queue.push_many(drafts, **how)
+            self.queue.push_many(drafts, within=opened)
 
     @property
     def _are_enough(self) -> bool:

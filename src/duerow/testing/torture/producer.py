@@ -10,7 +10,6 @@ from typing import Any
 import duerow
 from duerow import Draft, Pushed, Queue
 from duerow.message import OnDuplicate
-from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import OUT_OF_LUCK, WORKED, Setting, declare, queues
 from duerow.testing.torture.ledger import Ledger, Line
 from duerow.testing.torture.pipelines import RecordSender
@@ -85,16 +84,10 @@ class Producer:
         """Push messages together with a line of the ledger, both or neither; sometimes roll back."""
         act, queue = self.ledger.new_act(within=True), self._any_queue()
         drafts = self._drafts(act, self.chance.choice((1, 3)), keyed=self.chance.random() < 0.3)
-        self.ledger.write(Line("pushing", act, queue.name))
-        undone = self.chance.random() < 0.2
-        with self.setting.transaction() as opened:
+        with self.ledger.transaction(act, queue.name) as opened:
             self.ledger.write(Line("attempted", act, queue.name), within=opened)  # SQLite locks at the first write
             self._push_within(queue, drafts, act, opened)
             time.sleep(self.chance.choice((0, 0, 0.03)))
-            if undone:
-                raise Undone
-        if not undone:
-            self.ledger.write(Line("over", act, queue.name))
 
     def push_in_transactions_that_overlap(self) -> None:
         """Push twice into one group; if the database allows both transactions to be open, the first commits last."""

@@ -19,9 +19,8 @@ import duerow
 from duerow import Retry, aio
 from duerow.entity import EntityQueue
 from duerow.errors import LeaseLost
-from duerow.testing.torture.access import Undone
 from duerow.testing.torture.environment import LEASES, OUT_OF_LUCK, Setting
-from duerow.testing.torture.handler import Failed
+from duerow.testing.torture.handler import Failed, caught, take_a_moment
 from duerow.testing.torture.ledger import Ledger, Line
 from duerow.testing.torture.own_table import item
 from duerow.testing.torture.pipelines import name_of
@@ -92,7 +91,7 @@ class RowWorker:
         self.begin(rows)
         for row in rows:
             row.handled += 1
-        return [self._caught() for _ in rows]
+        return [caught(self.think) for _ in rows]
 
     def handle_in_transaction(self, row: Any, session: Session) -> Any:
         """Handle a row in the transaction that ends its turn."""
@@ -130,7 +129,7 @@ class RowWorker:
 
     def think(self) -> Any:
         """Take a moment; fail, or ask for another attempt, now and then."""
-        time.sleep(self.chance.choice((0, 0, 0.002, 0.02)))
+        take_a_moment(self.chance)
         draw = self.chance.random()
         if draw < 0.10:
             raise Failed("this attempt")
@@ -149,12 +148,6 @@ class RowWorker:
             await aio.Worker(queue, handle, poll=POLL, **terms).run()
         finally:
             await engine.dispose()
-
-    def _caught(self) -> Any:
-        try:
-            return self.think()
-        except Exception as error:
-            return error
 
     def _line(self, what: str, row: Any) -> Line:
         return Line(what, None, TABLE, token=row.working.token, note=row.record)
@@ -256,19 +249,13 @@ class RowInserter:
             return
         act, model = self.ledger.new_act(within=True), item(self.setting.prefix)
         rows = [model(record=name_of(act, n)) for n in range(self.chance.choice((1, 1, 3)))]
-        undone = self.chance.random() < 0.2
-        self.ledger.write(Line("pushing", act, TABLE))
-        with self.setting.transaction() as opened:
+        with self.ledger.transaction(act, TABLE) as opened:
             self.ledger.write(*(Line("inserted", act, TABLE, note=row.record) for row in rows), within=opened)
             with Session(opened) as session:
                 for row in rows:
                     row.working.schedule(self._due())
                 session.add_all(rows)
                 session.flush()
-            if undone:
-                raise Undone
-        if not undone:
-            self.ledger.write(Line("over", act, TABLE))
 
     def _due(self) -> datetime | None:
         """Return when a row is due; usually None, which means now, by the clock of the database."""

@@ -110,7 +110,7 @@ class Reader:
     def left(self) -> int:
         """Return how many messages and rows have yet to be handled."""
         access = self._setting.access
-        return access.waiting((*WORKED, *STATIONS)) + (access.waiting_items() if access.has_items else 0)
+        return access.waiting((*WORKED, *STATIONS)) + access.waiting_items()
 
     def items(self) -> list[Item] | None:
         """Return all rows of the application's own table; None: the database does not support such queues."""
