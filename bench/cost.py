@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, LiteralString, TypeVar
 
+import psutil
 import psycopg
 
 from bench.processes import Prepared
@@ -102,8 +103,7 @@ def _ticks(pid: int) -> int:
 
 def children(pid: int) -> list[int]:
     """The children of a process, ended ones that nobody waited for among them."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    return [child.pid for child in psutil.Process(pid).children()]
 
 
 def with_client_time(prepared: Prepared[T]) -> Callable[[], tuple[T, float]]:
