@@ -125,9 +125,8 @@ def declare(
 def forget(url: Url, name: Name, prefix: Prefix = PREFIX, schema: Schema = None, as_json: AsJson = False) -> None:
     """Remove a stored pipeline; its queues and their messages stay."""
     with connected(url, prefix, schema) as database:
-        known = [graph.name for graph in database.pipelines()]
-        if name not in known:
-            raise UnknownName("pipeline", name, nearest(name, known))
+        if not database.run(lambda: database.store.metadata.pipelines(name)):  # which need not be readable here
+            raise UnknownName("pipeline", name, nearest(name, [graph.name for graph in database.pipelines()]))
         record(database, "forget-pipeline", pipeline=name)
         database.forget_pipeline(name)
     if as_json:

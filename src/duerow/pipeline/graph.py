@@ -9,6 +9,7 @@ import msgspec
 
 from duerow.errors import ConfigurationError
 from duerow.payload.encoding import BATCHES, SETS
+from duerow.phrases import Hint
 
 PATIENCE: Final = 60
 """How many seconds Graphviz may take to draw a graph."""
@@ -181,11 +182,26 @@ def graph_text(graph: Graph) -> str:
 def read_graph(name: str, text: str) -> Graph:
     """Return a stored graph; raise ConfigurationError if another version of duerow wrote it in a different form."""
     try:
-        return _decode(text)
-    except msgspec.DecodeError as error:
+        graph = _decode(text)
+        _check(graph)
+    except (msgspec.DecodeError, ValueError) as error:
         raise ConfigurationError(
-            f"pipeline {name!r} cannot be read by this version of duerow: {error}; declare it again"
+            f"pipeline {name!r} cannot be read by this version of duerow: {error}; upgrade duerow, or delete the "
+            "pipeline with ",
+            Hint(f"forget_pipeline({name!r})", f"duerow pipeline forget {name}"),
+            " and declare it again",
         ) from error
+    return graph
+
+
+def _check(graph: Graph) -> None:
+    """Raise ValueError if a station is of an unknown kind, or sends to a queue that the graph does not have."""
+    queues = {*(station.name for station in graph.stations), *graph.outputs}
+    for station in graph.stations:
+        if station.kind not in _MERMAID:
+            raise ValueError(f"its station {station.name!r} is of an unknown kind, {station.kind!r}")
+        if unknown := set(station.ways.values()) - queues:
+            raise ValueError(f"its station {station.name!r} sends to {min(unknown)!r}, which is not one of its queues")
 
 
 def removed(before: Graph, after: Graph) -> list[str]:

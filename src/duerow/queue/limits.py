@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.errors import ConfigurationError, shown
+from duerow.errors import ConfigurationError, InvalidMessage, shown
 from duerow.message import check_span
 from duerow.queue.audit import RESERVED
 
@@ -19,6 +19,9 @@ LIMITS: Final = f"{RESERVED}limits"
 """The queue whose messages are the limits of other queues."""
 
 MOST_HANDLERS: Final = 10_000
+
+MOST_STARTS: Final = 1_000_000_000
+"""The greatest rate: a number of messages in its span."""
 
 
 class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,10 +54,10 @@ def checked(concurrency: object, cluster_concurrency: object, rate: object) -> R
             )
     if rate is None:
         return RunLimits(concurrency, cluster_concurrency)  # type: ignore[arg-type]
-    if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or rate[0] < 1:
+    if not isinstance(rate, tuple) or len(rate) != 2 or type(rate[0]) is not int or not 1 <= rate[0] <= MOST_STARTS:
         raise ConfigurationError(
-            "rate must be a maximum number of messages and a span of time, such as (100, timedelta(minutes=1)), not "
-            f"{shown(rate)}"
+            f"rate must be a maximum number of messages, from 1 to {MOST_STARTS:,}, and a span of time, such as "
+            f"(100, timedelta(minutes=1)), not {shown(rate)}"
         )
     span = check_span("the span of rate", rate[1], timedelta(milliseconds=1))
     return RunLimits(concurrency, cluster_concurrency, rate[0], span)  # type: ignore[arg-type]
@@ -80,10 +83,12 @@ def payload_of(limits: RunLimits) -> Any:
 
 
 def limits_of(payload: Any) -> RunLimits:
-    """Return limits from a payload; none if another version wrote it."""
+    """Return limits from a payload; none if another version wrote it, or if they could not be set here."""
     try:
-        return msgspec.convert(payload, RunLimits)
-    except msgspec.ValidationError:
+        found = msgspec.convert(payload, RunLimits)
+        rate = None if found.rate is None else (found.rate, found.rate_span)
+        return checked(found.concurrency, found.cluster_concurrency, rate)
+    except (msgspec.ValidationError, ConfigurationError, InvalidMessage):
         return NONE
 
 

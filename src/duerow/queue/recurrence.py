@@ -52,6 +52,14 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     zone: str | None = None
     start: datetime | None = None
 
+    def checked(self) -> Recurrence:
+        """Return the recurrence, checked as if it were declared here: it may have been stored elsewhere.
+
+        Raises:
+            ConfigurationError, InvalidMessage: it could not be declared here; see `recurrence_of`.
+        """
+        return recurrence_of(self.cron, self.every, self.daily, self.zone, self.start)
+
     def first(self, declared_at: datetime) -> datetime | None:
         """Return the first tick of a schedule that is declared now; None if it never ticks.
 
@@ -91,7 +99,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
             yield following
 
     def latest(self, tick: datetime, end: datetime) -> datetime:
-        """Return the last tick up to a moment, which must not be before `tick`; `tick` is itself a tick."""
+        """Return the last tick up to a moment, which must not be before `tick`; if there is none, return `tick`."""
         if self.every is not None:
             return tick + (end - tick) // self.every * self.every
         window = timedelta(hours=1)
@@ -99,7 +107,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
             if (last := max(self.between(tick, end - window, end), default=None)) is not None:
                 return last
             window *= 8
-        return max(self.between(tick, tick, end))
+        return max(self.between(tick, tick, end), default=tick)  # a stored tick may have been edited by hand
 
     def __str__(self) -> str:
         start = "" if self.start is None else f" from {self.start.isoformat()} on"

@@ -24,7 +24,7 @@ from duerow.payload import codec
 from duerow.payload.encoding import PLAIN, PayloadReader, StoredPayload
 from duerow.phrases import Argument
 from duerow.queue import mapping
-from duerow.queue.recurrence import Recurrence, check_cron, check_zone
+from duerow.queue.recurrence import Recurrence
 from duerow.store import Entry, Planned, ScheduleChange, SchedulesFound
 
 Missed = Literal["skip", "once", "all"]
@@ -382,12 +382,11 @@ def _read(known: Planned) -> ScheduleDefinition:
             f"schedule {known.name!r} cannot be read by this version of duerow: {error}; "
             "upgrade duerow, declare the schedule again, or remove it"
         ) from error
-    # A zone that was valid where the schedule was declared may be missing here: each host has its own time zones.
-    if wanted.recurrence.zone is not None:
-        check_zone(wanted.recurrence.zone)
-    if wanted.recurrence.cron is not None:
-        check_cron(wanted.recurrence.cron)
-    return wanted
+    try:
+        # A zone that was valid where the schedule was declared may be missing here: each host has its own time zones.
+        return msgspec.structs.replace(wanted, recurrence=wanted.recurrence.checked())
+    except DuerowError as error:
+        raise ConfigurationError(f"schedule {known.name!r} cannot tick here: ", error) from error
 
 
 def _perhaps(known: Planned) -> ScheduleDefinition | None:

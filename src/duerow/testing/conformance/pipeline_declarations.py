@@ -122,3 +122,29 @@ def test_a_pipeline_that_another_version_wrote_differently_is_told_by_name(db: D
     db.run(lambda: db.store.metadata.set_pipeline("p", None, StoredPipeline("p", '{"name":5}', 1)))
     with pytest.raises(ConfigurationError, match="pipeline 'p' cannot be read by this version"):
         db.pipelines()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"relay"', '"oracle"', "unknown kind, 'oracle'"),
+        ('"outputs":["out"]', '"outputs":[]', "sends to 'out', which is not one of its queues"),
+    ],
+    ids=["kind", "way"],
+)
+def test_a_pipeline_that_this_version_cannot_draw_is_refused_until_it_is_forgotten_and_declared_again(
+    db: Database, old: str, new: str, why: str
+) -> None:
+    pipeline = Pipeline("p", [Relay("in", same, to="out")], outputs=["out"])
+    db.declare_pipeline(pipeline)
+    (kept,) = db.run(lambda: db.store.metadata.pipelines("p"))
+    assert old in kept.definition
+    other = StoredPipeline("p", kept.definition.replace(old, new), 1)
+    assert db.run(lambda: db.store.metadata.set_pipeline("p", kept.version, other))
+    with pytest.raises(ConfigurationError, match=why):
+        db.pipelines()
+    with pytest.raises(ConfigurationError, match="forget"):
+        db.declare_pipeline(pipeline)
+    assert db.forget_pipeline("p")
+    assert db.declare_pipeline(pipeline)
+    assert db.pipelines() == [pipeline.graph]

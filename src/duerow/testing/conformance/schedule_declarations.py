@@ -131,6 +131,42 @@ def test_a_schedule_that_cannot_be_read_holds_up_no_other(db: Database, queue: Q
     assert db.maintain().failed == {}
 
 
+def test_a_schedule_whose_stored_times_make_no_sense_holds_up_no_other(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
+    db.schedule("readable", every=hours(1), queue="mail")
+    kept = db.run(db.store.metadata.schedules).rows[0]
+    odd = ['"daily":[]', '"daily":["99:99"]', '"daily":["noon"]', '"every":"PT0S"', '"every":"-PT5S"']
+    odd += ['"cron":"* * 30 2 *"', '"cron":"* * * * *","every":"PT5S"', '"zone":"UTC"']
+    for number, times in enumerate(odd):
+        definition = f'{{"queue":"mail","kind":"json","payload":"1","rhythm":{{{times}}}}}'
+        alien = msgspec.structs.replace(kept, name=f"odd-{number}", definition=definition)
+        change = ScheduleChange(alien.name, None, alien)
+        assert db.run(lambda change=change: db.store.metadata.set_schedule(change))  # type: ignore[misc]
+    clock.advance(hours(1))
+    done = db.maintain()
+    assert done.pushed == 1
+    assert sorted(done.failed) == [f"odd-{number}" for number in range(len(odd))]
+    assert all(name in str(error) for name, error in done.failed.items())
+    for name in done.failed:
+        with pytest.raises(ConfigurationError, match=name):
+            db.pause_schedule(name)
+        assert db.unschedule(name)
+    assert [one.name for one in db.schedules()] == ["readable"]
+
+
+def test_a_schedule_goes_on_from_a_tick_that_was_edited_by_hand(
+    db: Database, queue: Queue, clock: MovableClock
+) -> None:
+    db.schedule("daily", daily="08:30", queue="mail")
+    kept = db.run(db.store.metadata.schedules).rows[0]
+    edited = msgspec.structs.replace(kept, next_at=START - minutes(7))
+    assert db.run(lambda: db.store.metadata.set_schedule(ScheduleChange("daily", kept.version, edited)))
+    done = db.maintain()
+    assert (done.pushed, done.failed) == (1, {})
+    assert db.schedules()[0].next_at == kept.next_at
+
+
 Call = Callable[[Database], Any]
 
 
