@@ -137,7 +137,7 @@ def serve(url: str, port: int) -> None:
         number += 1
         return await run(self, *arguments, **options)
 
-    aio.Database.run = counting  # type: ignore[method-assign]
+    aio.Database.run = counting  # type: ignore[method-assign, assignment]
     window = application(url)
 
     async def counted(scope: Any, receive: Any, send: Any) -> None:

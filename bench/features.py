@@ -40,12 +40,12 @@ def known() -> list[str]:
 def opened(url: str, feature: str) -> Queue:
     """Return the queue with one feature."""
     connection: dict[str, Any] = {"encryption": Encryption([KEY])} if feature == "encryption" else {}
-    options: dict[str, Any] = {
+    options_of: dict[str, dict[str, Any]] = {
         "history": {"history": timedelta(days=7)},
         "typed": {"payload": Notice},
         "dead letter": {"dead_letter": f"{QUEUE}-dead"},
-    }.get(feature, {})
-    return duerow.connect(url, **connection).queue(QUEUE, **options)
+    }
+    return duerow.connect(url, **connection).queue(QUEUE, **options_of.get(feature, {}))
 
 
 @contextmanager

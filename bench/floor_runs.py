@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bench.floor import drain as drain_floor
 from bench.floor import drain_one_by_one, open_floor, pass_on
+from bench.floor_mariadb import MariadbFloor
 from bench.messages import QUEUE, payload_text
 from bench.processes import Prepared
 
@@ -33,4 +34,6 @@ def drain_singly(url: str) -> Prepared[list[int]]:
 def move(url: str, to: str, chunk: int) -> Prepared[list[int]]:
     """Pass all that is due on to another queue in chunks."""
     floor = open_floor(url)
+    if isinstance(floor, MariadbFloor):
+        raise ValueError("the floor on MariaDB does not move messages; measure on PostgreSQL or SQLite")
     return lambda: pass_on(floor, QUEUE, to, chunk)

@@ -88,6 +88,13 @@ def test_what_is_kept_beside_a_queue_needs_no_worker(database: duerow.Database, 
     assert examine(database, patience=AT_ONCE) == []
 
 
+def test_permits_that_workers_gave_back_need_no_worker(database: duerow.Database):
+    database.queue("mail").push("hello")
+    duerow.Worker(database.queue("mail"), lambda message: None, singleton=True).run("idle")
+    assert database.queue("duerow/singleton/mail").count() == 1
+    assert examine(database, patience=AT_ONCE) == []
+
+
 def test_a_queue_that_was_left_paused_is_found(database: duerow.Database):
     queue = database.queue("mail")
     queue.push("hello")

@@ -24,7 +24,7 @@ import duerow
 from duerow import Draft, Frame, Pipeline, spark
 from duerow.errors import BatchRefused, StationFailed
 from duerow.pipeline.frame import Row
-from duerow.queue.audit import is_reserved
+from duerow.queue.reserved import is_reserved
 from duerow.retry import fixed, limited
 from duerow.spark import runner
 from duerow.spark.batch import Batch, Heartbeat, still_held

@@ -120,8 +120,11 @@ def test_reading_takes_at_most_a_tenth_of_the_time(database: duerow.Database):
     assert reader.fresh() is None
 
 
-def test_queues_of_duerows_own_are_left_out(database: duerow.Database):
-    database.queue("duerow.audit").push("hello")
+@pytest.mark.parametrize(
+    "name", ["duerow.audit", "duerow/singleton/mail", "duerow/concurrency/mail", "duerow/rate/mail"]
+)
+def test_queues_of_duerows_own_are_left_out(database: duerow.Database, name: str):
+    database.queue(name).push("hello")
     assert scraped(QueueCollector(database)).labels("duerow_queue_messages") == set()
 
 
@@ -172,6 +175,17 @@ def test_what_a_process_does_is_counted(database: duerow.Database, process: Boun
         assert found("messaging_process_duration_seconds_count", "mail", outcome) == 1
     assert found("messaging_client_operation_duration_seconds_count", "push", "mail") == 2
     assert found("db_client_operation_duration_seconds_count", "push") == 2
+
+
+def test_the_permit_of_a_singleton_is_not_counted_with_what_the_process_does(database: duerow.Database, process: Bound):
+    database.queue("mail").push("hello")
+    duerow.Worker(database.queue("mail"), lambda message: None, singleton=True).run("idle")
+    assert process.now().labels("messaging_client_operation_duration_seconds_count") == {
+        "push",
+        "reserve",
+        "settle",
+        "mail",
+    }
 
 
 def test_a_lost_lease_is_counted(database: duerow.Database, process: Bound):

@@ -208,6 +208,12 @@ def test_an_idle_worker_makes_no_spans(database: duerow.Database, spans: Spans):
     assert spans.names() == []
 
 
+def test_the_permit_of_a_singleton_is_not_traced(database: duerow.Database, spans: Spans):
+    database.queue("mail").push("hello")
+    duerow.Worker(database.queue("mail"), lambda message: None, singleton=True).run("idle")
+    assert [name for name in spans.names() if "mail" not in name.split()] == []
+
+
 UNTRACED = """
 import sys, duerow
 from duerow.worker import middleware

@@ -21,6 +21,7 @@ from duerow.web import Account, Accounts, AccountsFile, TrustedProxy, Viewer, ap
 from duerow.web.security import accounts as keeping
 from duerow.web.security.accounts import save_account
 from duerow.web.security.sessions import COOKIE
+from duerow.web.security.viewer import roles_of
 from tests.web.conftest import HASH, QUEUES, TOKEN, Opened, form_token, logged_in, push_to
 
 # Without authentication.
@@ -169,6 +170,13 @@ async def test_the_audit_is_read_by_operators_of_all_and_changed_by_nobody(
         )
     purged = await browser.post(f"{QUEUES}/duerow.audit/purge", json={"confirm": "duerow.audit"}, headers=headers)
     assert purged.status_code == 403
+
+
+def test_a_worker_that_works_through_a_server_may_hold_its_permits_and_change_none_of_the_other_own_queues():
+    worker = Viewer("wanda", roles_of("worker"))
+    assert worker.may("consume", "duerow/singleton/mail")
+    assert worker.may("push", "duerow/singleton/mail")
+    assert not worker.may("push", "duerow.audit")
 
 
 async def test_a_role_that_is_none_is_refused_when_it_is_given(tmp_path: Path):

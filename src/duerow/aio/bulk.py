@@ -106,6 +106,7 @@ class QueueBulk:
 
     async def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
         queue = self._queue
+        await queue._leave_own()
 
         def lend(apart: bool) -> Any:
             terms = (queue.retry.limit, claim, queue.dead_letter, queue.keeping, queue._only, apart)

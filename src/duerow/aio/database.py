@@ -20,6 +20,7 @@ from duerow.payload.codec import MAX_PAYLOAD_BYTES
 from duerow.payload.encoding import Cipher
 from duerow.payload.types import Upgrades
 from duerow.queue.definition import Defined, decoded, indexed_again, policy_of
+from duerow.queue.reserved import is_reserved
 from duerow.retry import RetryFunction, RetryPolicy
 from duerow.store import READ_TIMEOUT, Settings, find_backend
 
@@ -212,9 +213,14 @@ class Database(Directory, Schedules):
             indexed=indexed_again(definition.indexed),
         )
 
-    async def queues(self) -> list[str]:
-        """Return the names of the queues that have messages; `known_queues` includes empty queues."""
-        return await self.run(self.store.operations.queues)
+    async def queues(self, *, reserved: bool = False) -> list[str]:
+        """Return the names of the queues that have messages; `known_queues` includes empty queues.
+
+        Args:
+            reserved: include the queues that duerow itself uses; see `known_queues`.
+        """
+        found = await self.run(self.store.operations.queues)
+        return [name for name in found if reserved or not is_reserved(name)]
 
     async def definitions(self) -> list[Defined]:
         """Return the stored definitions and settings of queues, ordered by name; queues without any are left out.

@@ -39,7 +39,7 @@ OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Awaitable[Any]]
 """What happens to a row that is done; a function is called with the row and a session."""
 
 Work = Callable[[Session], Awaitable[T]]
-"""Work in a session that is committed afterwards."""
+"""Work in a session that is committed afterward."""
 
 SessionBlock = AbstractAsyncContextManager[Session]
 """A session for the length of a block."""

@@ -83,7 +83,7 @@ class Queue(
         """Return another handle to this queue, for messages of every kind, with declared payloads as plain JSON.
 
         This is for programs that do not know the types, for example because they are written in other languages;
-        `Message.kind` names the type.
+        `Message.kind` names the type. duerow's own messages, such as the results in `mail/results`, are left alone.
         """
         queue: Queue[Any] = Queue(
             self.database,

@@ -13,9 +13,9 @@ from duerow.aio.edits import Edits
 from duerow.aio.handle import P
 from duerow.conditions.model import Condition
 from duerow.message import LIVE
-from duerow.payload.codec import SEALED, decode_failure
+from duerow.payload.codec import BYTES, JSON, SEALED, decode_failure
 from duerow.payload.encoding import ANY_KIND
-from duerow.queue.beside import is_own
+from duerow.queue.beside import is_own, marks
 from duerow.store import GivenUp, Query
 from duerow.where import field
 
@@ -23,6 +23,8 @@ LOG: Final = logging.getLogger("duerow.queue")
 
 MOST_UNKNOWN: Final = 1_000
 """How many messages of unknown kinds are counted if the store cannot count them."""
+
+_PLAIN: Final = frozenset({JSON, BYTES, JSON + SEALED, BYTES + SEALED})
 
 
 class UnknownKinds(Edits[P]):
@@ -61,13 +63,29 @@ class UnknownKinds(Edits[P]):
 
     def knows_kind(self, kind: str) -> bool:
         """Return whether consumers of this queue can read payloads of this stored kind."""
-        return kind in self._known or ANY_KIND in self._known
+        return kind in self._known or self._takes_all
+
+    @property
+    def _takes_all(self) -> bool:
+        """Whether it takes messages of every kind, because it does not need to know their types."""
+        return ANY_KIND in self._known
+
+    async def _leave_own(self) -> None:
+        """Make the next claim leave duerow's own messages alone, for a handle that takes messages of every kind.
+
+        A claim can only ask for kinds that it names, so the kinds of the application's messages are read first. If a
+        message of another kind arrives meanwhile, a later claim takes it.
+        """
+        own = marks(self.name) if self._takes_all else ()
+        if own:
+            found = await self._count_by_kind(field("kind").not_in(own) & field("status").in_(LIVE))
+            self._only = _PLAIN | found.keys()
 
     async def look_for_unknown(self) -> None:
         """Count the messages that claims skip, and log kinds that were not logged before."""
-        if self._only is None:
+        if self._only is None or self._takes_all:
             return
-        skipped = await self._count_unknown(field("kind").not_in(self._known) & field("status").in_(LIVE))
+        skipped = await self._count_by_kind(field("kind").not_in(self._known) & field("status").in_(LIVE))
         # Messages that duerow itself keeps in a queue of this name wait for no consumer: maintenance deletes them.
         found = {kind: count for kind, count in skipped.items() if not is_own(kind)}
         if new := found.keys() - self._unknown.keys():
@@ -89,7 +107,7 @@ class UnknownKinds(Edits[P]):
             self._only = None
         self._unknown = found
 
-    async def _count_unknown(self, where: Condition) -> Mapping[str, int]:
+    async def _count_by_kind(self, where: Condition) -> Mapping[str, int]:
         store = self.database.store
         if "operations" in store.capabilities.parts:
             return await self.count(where, by="kind")

@@ -135,7 +135,7 @@ class BridgedDashboard(Bridge):
         self._databases = opened
 
     def close(self, *closing: Coroutine[Any, Any, None]) -> None:
-        """Close its connections too; it cannot be used afterwards."""
+        """Close its connections too; it cannot be used afterward."""
         super().close(*closing, *(database.close() for database in self._databases))
 
 

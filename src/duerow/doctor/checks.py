@@ -16,6 +16,7 @@ from duerow.errors import DuerowError, StoreUnavailable
 from duerow.payload.codec import decode_failure
 from duerow.queue.beside import KINDS
 from duerow.queue.definition import readable
+from duerow.queue.reserved import RESERVED, is_reserved
 from duerow.queue.stats import SEEN
 from duerow.reservation import Receipt
 from duerow.store import ALL_IDS, Committed, Consumer, Entry, Finding, Order, Query, Record, Store, Turn
@@ -23,7 +24,7 @@ from duerow.store.consumer_id import own_version
 
 Work = Generator[Any, Any, list[Finding]]
 
-QUEUE: Final = "duerow.doctor"
+QUEUE: Final = f"{RESERVED}doctor"
 """The queue in which the doctor pushes, hears about, claims and settles a message."""
 
 HEARD_WITHIN: Final = 2.0
@@ -169,7 +170,7 @@ def _of_queues(patient: Patient, here: list[Consumer], now: datetime) -> Work:
     queues: list[str] = yield store.operations.queues
     known = {*queues, *consumed, *(one.queue for one in said)}
     for queue in queues:
-        if queue == QUEUE or _is_beside(queue, known):
+        if is_reserved(queue) or _is_beside(queue, known):
             continue
         found += yield from _ended_leases(store, queue)
         if queue in letters or (queue in consumed and queue not in paused):

@@ -346,6 +346,11 @@ class _Elsewhere(Payloads):
 class AnyKind(Payloads):
     """The payloads of a queue for programs that know no types: values of declared types are plain JSON."""
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind."""
+        return (ANY_KIND,)
+
     def decode(self, stored: Stored, /) -> Any:
         """Return the payload of a message; raise as `Payloads.decode` does."""
         opened = self.opened(stored)

@@ -217,7 +217,7 @@ def _names(graph: Graph) -> dict[str, str]:
 
 
 def _edges(graph: Graph) -> Sequence[tuple[str, str, str]]:
-    """Return the start, label and end of each way; a fork's ways are labelled with the names of the queues."""
+    """Return the start, label and end of each way; a fork's ways are labeled with the names of the queues."""
     return [
         (station.name, "" if label == target else label, target)
         for station in graph.stations

@@ -418,7 +418,7 @@ class Fork(Station):
 
     @property
     def ways(self) -> Mapping[str, str]:
-        """A way to each queue, labelled with its name."""
+        """A way to each queue, labeled with its name."""
         return {str(queue): str(queue) for queue in self.to}
 
     def _end(self, message: Message, returned: Any) -> Settlement:

@@ -1,4 +1,4 @@
-"""The look of charts: colours, fonts and margins."""
+"""The look of charts: colors, fonts and margins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plotly import graph_objects as go
 
 INK, FAINT, GRID = "#1d2733", "#6b7785", "#e8ebef"
 PALE: Final = "#f4f6f8"
-"""The colour of zero on a colour scale."""
+"""The color of zero on a color scale."""
 
 BLUE, TEAL, AMBER, RED, VIOLET, SAND = "#2f6fde", "#1b9e8a", "#f0a92b", "#d8433b", "#7a5cc9", "#cbd2da"
 
@@ -22,7 +22,7 @@ DARK: Final = {
     SAND: "#566475",
     PALE: "#202a35",
 }
-"""The dark counterparts of colours that were chosen for a white page; all other colours suit both."""
+"""The dark counterparts of colors that were chosen for a white page; all other colors suit both."""
 
 FONT: Final = "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
@@ -64,7 +64,7 @@ def figure(*traces: Any, **layout: Any) -> go.Figure:
 
 
 def pale(colour: str) -> str:
-    """Return a translucent version of a colour given as #rrggbb."""
+    """Return a translucent version of a color given as #rrggbb."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.35)"
 

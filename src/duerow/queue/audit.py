@@ -13,11 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from duerow.queue.history import Event
+from duerow.queue.reserved import RESERVED
 
-RESERVED: Final = "duerow."
-"""The prefix of the names of duerow's own queues."""
-
-AUDIT: Final = "duerow.audit"
+AUDIT: Final = f"{RESERVED}audit"
 """The queue whose history contains the entries."""
 
 KEEP_AUDIT: Final = timedelta(days=90)
@@ -61,11 +59,6 @@ class AuditEntry(msgspec.Struct, frozen=True):
     action: str
     queue: str | None
     details: Mapping[str, Any]
-
-
-def is_reserved(queue: str) -> bool:
-    """Return whether a queue with this name is duerow's own."""
-    return queue.startswith(RESERVED)
 
 
 def written(

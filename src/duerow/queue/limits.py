@@ -13,7 +13,7 @@ import msgspec
 
 from duerow.errors import ConfigurationError, InvalidMessage, shown
 from duerow.message import check_span
-from duerow.queue.audit import RESERVED
+from duerow.queue.reserved import RESERVED
 
 LIMITS: Final = f"{RESERVED}limits"
 """The queue whose messages are the limits of other queues."""

@@ -16,8 +16,8 @@ import msgspec
 
 from duerow.clock import EPOCH
 from duerow.queue import histogram
-from duerow.queue.audit import RESERVED
 from duerow.queue.histogram import Buckets
+from duerow.queue.reserved import RESERVED
 from duerow.queue.stats import Minute, minute_of, process_name
 from duerow.store import Counted, Counters, Totals
 

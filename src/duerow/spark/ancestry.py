@@ -195,7 +195,7 @@ def check_columns(frame: DataFrame, wanted: Sequence[str], of: str) -> None:
     if missing := [name for name in wanted if name not in found]:
         raise ConfigurationError(
             f"this is not a frame of {of}: it lacks {', '.join(missing)}; read one with "
-            f"spark.read.format('duerow'), and choose columns afterwards"
+            f"spark.read.format('duerow'), and choose columns afterward"
         )
 
 

@@ -235,7 +235,7 @@ class WholeWriter(DataSourceArrowWriter):
             publish(database, messages, told.on_duplicate, told.batch)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Discard what was staged; anything that a task stages afterwards is discarded within a day."""
+        """Discard what was staged; anything that a task stages afterward is discarded within a day."""
         with self._pushing.reach.planning() as database:
             database.bulk.discard(self._pushing.batch)
 

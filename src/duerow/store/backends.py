@@ -174,6 +174,18 @@ def split(url: str) -> SplitResult:
         ) from None
 
 
+def port_of(url: SplitResult) -> int | None:
+    """Return the port of a URL; None: it names none.
+
+    Raises:
+        ConfigurationError: the port is not a number from 0 to 65535.
+    """
+    try:
+        return url.port
+    except ValueError:  # its text quotes what may be a part of a password
+        raise ConfigurationError("the port in this URL is not a number from 0 to 65535") from None
+
+
 def _check_characters(url: str) -> None:
     """Raise ConfigurationError if a URL has characters that no driver accepts."""
     place, odd = next(((place, one) for place, one in enumerate(url) if category(one) in ("Cc", "Cs")), (0, ""))

@@ -8,7 +8,7 @@ from typing import Any
 
 
 async def afinish(work: Callable[..., Coroutine[Any, Any, None]], *given: Any) -> None:
-    """Await the work until it is done; if cancelled meanwhile, raise the cancellation afterwards."""
+    """Await the work until it is done; if cancelled meanwhile, raise the cancellation afterward."""
     task = asyncio.ensure_future(work(*given))
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

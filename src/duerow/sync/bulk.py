@@ -105,6 +105,7 @@ class QueueBulk:
 
     def _lend_piece(self, wanted: int, lease: timedelta, claim: str) -> Lease:
         queue = self._queue
+        queue._leave_own()
 
         def lend(apart: bool) -> Any:
             terms = (queue.retry.limit, claim, queue.dead_letter, queue.keeping, queue._only, apart)

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 
 from duerow.message import check_queue_name
 from duerow.plan import Plan
-from duerow.queue.audit import is_reserved
 from duerow.queue.definition import readable
+from duerow.queue.reserved import is_reserved
 from duerow.queue.schedule import queue_of
 from duerow.store import Consumer, Order, Query
 from duerow.sync.pipelines import Pipelines
@@ -25,7 +25,8 @@ class Directory(Pipelines):
         drained; if dead letters, a schedule or a pipeline lead to it; or if it had a consumer in the last day.
 
         Args:
-            reserved: include the queues that duerow itself uses, whose names begin with `duerow.`.
+            reserved: include the queues that duerow itself uses. Their names begin with `duerow.`, or, if they hold
+                permits of workers, with `duerow/singleton/`, `duerow/concurrency/` or `duerow/rate/`.
         """
 
         def look() -> Plan[set[str]]:

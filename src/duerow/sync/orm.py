@@ -38,7 +38,7 @@ OnDone = Literal["keep", "delete"] | Callable[[Any, Session], Any]
 """What happens to a row that is done; a function is called with the row and a session."""
 
 Work = Callable[[Session], T]
-"""Work in a session that is committed afterwards."""
+"""Work in a session that is committed afterward."""
 
 SessionBlock = AbstractContextManager[Session]
 """A session for the length of a block."""

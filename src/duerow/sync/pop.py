@@ -41,12 +41,13 @@ class Pops(Reservations[P]):
         can = self._store.capabilities
         if within is None and not (can.together and can.passes_over):
             return self._pop_by_lease(limit)
+        self._leave_own()
 
         def take(apart: bool) -> Plan[list[Message[P]]]:
             # Decode before the transaction ends, so that an unreadable message is not lost.
             yield BEGIN
             # Nothing can be given back in the caller's transaction, so take only known kinds there.
-            kinds = self._only if within is None else self._known
+            kinds = self._only if within is None or self._takes_all else self._known
             records = yield from self._store.messages.pop(self.name, limit, self.keeping, kinds, apart)
             return [mapping.message(record, self._payloads) for record in records]
 

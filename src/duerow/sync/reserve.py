@@ -59,6 +59,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             raise NotSupported("reserve(within=…) would take a lease that no one else can see; use pop(within=…)")
         limit, span = edits.how_many(n), self._lease(lease)
         claim = new_claim() if consumer is None else check_consumer(consumer)
+        self._leave_own()
         reservations: list[Reservation[P]] = []
         put_off = 0
         while len(reservations) < limit and put_off < MOST_PUT_OFF:

@@ -1,4 +1,4 @@
-"""A call that is run in a trial: the message that it would have, and its state afterwards."""
+"""A call that is run in a trial: the message that it would have, and its state afterward."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from duerow.aio.executor import Executor as AwaitedExecutor
 from duerow.aio.queue import Queue as AwaitedQueue
 from duerow.aio.turns import Turns as AwaitedTurns
+from duerow.queue.reserved import is_reserved
 from duerow.sync.executor import Executor
 from duerow.sync.queue import Queue
 from duerow.sync.turns import Turns
@@ -82,8 +83,11 @@ def _watched(method: Any, watch: Watch) -> Any:
 
         @wraps(method)
         async def awaited(self: Any, *args: Any, **kwargs: Any) -> Any:
+            watched = _watched_of(self)
+            if _is_of_duerow(watched):
+                return await method(self, *args, **kwargs)
             call = WatchedCall(args, kwargs)
-            with watch(_watched_of(self), call):
+            with watch(watched, call):
                 call.result = await method(self, *call.args, **call.kwargs)
             return call.result
 
@@ -91,8 +95,11 @@ def _watched(method: Any, watch: Watch) -> Any:
 
     @wraps(method)
     def blocking(self: Any, *args: Any, **kwargs: Any) -> Any:
+        watched = _watched_of(self)
+        if _is_of_duerow(watched):
+            return method(self, *args, **kwargs)
         call = WatchedCall(args, kwargs)
-        with watch(_watched_of(self), call):
+        with watch(watched, call):
             call.result = method(self, *call.args, **call.kwargs)
         return call.result
 
@@ -102,6 +109,11 @@ def _watched(method: Any, watch: Watch) -> Any:
 def _watched_of(owner: Any) -> Any:
     """Return the queue of these turns; return any other object unchanged."""
     return owner._queue if isinstance(owner, AwaitedTurns | Turns) else owner
+
+
+def _is_of_duerow(owner: Any) -> bool:
+    """Return whether this is one of duerow's own queues, such as that of a singleton's permit; nobody watches those."""
+    return isinstance(owner, AwaitedQueue | Queue) and is_reserved(owner.name)
 
 
 def watching(function: Callable[[Any, WatchedCall], Generator[None, None, None]]) -> Watch:

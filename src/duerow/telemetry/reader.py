@@ -9,9 +9,9 @@ from time import monotonic
 from typing import Any, Final
 
 from duerow.queue import histogram
-from duerow.queue.audit import is_reserved
 from duerow.queue.counts import CAP
 from duerow.queue.histogram import Buckets, least
+from duerow.queue.reserved import is_reserved
 from duerow.queue.stats import SEEN
 from duerow.store import Counters, QueueStats, Store, Totals
 

@@ -247,7 +247,7 @@ def with_context(headers: Any, beside: Mapping[str, Any] | None = None) -> Any:
 
     Args:
         headers: the headers to push; anything that is not a mapping is returned unchanged, to be refused later.
-        beside: the message's other headers, which count towards the same limit.
+        beside: the message's other headers, which count toward the same limit.
     """
     if headers is not None and not isinstance(headers, Mapping):
         return headers

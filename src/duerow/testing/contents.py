@@ -12,14 +12,14 @@ from duerow.store import Query, Record, Refused
 def everything(db: Database) -> list[Record]:
     """Return the records of all messages of all queues, ordered by id."""
     records: list[Record] = []
-    for name in db.queues():
+    for name in db.queues(reserved=True):
         records += db.run(lambda name=name: db.store.messages.find(Query(name, by_id=True, limit=200_000)))  # type: ignore[misc]
     return sorted(records, key=lambda record: record.id)
 
 
 def empty(db: Database) -> None:
     """Remove all messages of all queues."""
-    for name in db.queues():
+    for name in db.queues(reserved=True):
         ids = [record.id for record in everything(db) if record.queue == name]
         db.run(lambda name=name, ids=ids: db.store.operations.remove(name, ids, [], True))  # type: ignore[misc]
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from time import monotonic
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from duerow.errors import InvalidMessage, StoreUnavailable
 from duerow.message import check_queue_name
 from duerow.plan import Plan
+from duerow.queue.reserved import PermitKind, permits_prefix
 from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.outage import Backoff
@@ -71,15 +72,15 @@ class AwaitChange(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def permit_queue(kind: Literal["singleton", "concurrency", "rate"], queues: Sequence[str]) -> str:
+def permit_queue(kind: PermitKind, queues: Sequence[str]) -> str:
     """Return the name of the queue that holds the permits of a worker's queues, or the record of their rate."""
-    name = f"duerow/{kind}/{queues[0]}"
+    name = f"{permits_prefix(kind)}{queues[0]}"
     if len(queues) == 1:
         try:
             return check_queue_name(name)
         except InvalidMessage:  # the name is too long
             pass
-    return f"duerow/{kind}/{hashlib.sha256(','.join(sorted(queues)).encode()).hexdigest()[:32]}"
+    return f"{permits_prefix(kind)}{hashlib.sha256(','.join(sorted(queues)).encode()).hexdigest()[:32]}"
 
 
 def permits_of(queue: Any) -> Any:

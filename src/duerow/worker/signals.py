@@ -1,4 +1,4 @@
-"""The signals that ask a process to stop: which workers they stop, and which handler is restored afterwards.
+"""The signals that ask a process to stop: which workers they stop, and which handler is restored afterward.
 
 A process has one handler for each signal. So workers that run at the same time share one, and if other code sets a
 handler in the meantime, that handler stays.

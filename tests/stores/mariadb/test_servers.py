@@ -135,6 +135,21 @@ def test_a_session_that_was_ended_is_not_used_again(
         assert [message.payload for message in queue.find()] == [1, 3]
 
 
+def test_the_pool_logs_nothing_of_the_idle_connections_that_a_server_has_ended(
+    place: Place, end_sessions: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    with duerow.connect(place.url, **place.settings) as db:
+        with db.connections.open(), db.connections.open(), db.connections.open():
+            pass  # three connections rest now
+        end_sessions()
+        with pytest.raises(StoreUnavailable):
+            db.queue("mail").push(1)
+        with db.connections.open(), db.connections.open():
+            pass
+        end_sessions()
+    assert [(one.name, one.getMessage()) for one in caplog.records if one.name.startswith("sqlalchemy")] == []
+
+
 def test_a_connection_that_drops_in_mid_transaction_leaves_nothing_half_done(
     face: Face, place: Place, end_sessions: Callable[[], None]
 ) -> None:

@@ -55,7 +55,7 @@ class MessageStore(Protocol):
         Of each group, lend only the live message with the lowest id, and only while no other message of the group is
         leased. Each row's attempts and token grow by one, and `leased_by` becomes `consumer`. If a row still has an
         unsettled lease, that is recorded as its last error. If it has also used up its `attempts`, it is instead
-        buried, in place or in the queue that `dead_letter` names, and does not count towards the limit. History keeps
+        buried, in place or in the queue that `dead_letter` names, and does not count toward the limit. History keeps
         such a lease as a failed turn, or as a dead one if the message is buried.
 
         With `kinds`, messages of other kinds stay where they are and hold back the rest of their groups.

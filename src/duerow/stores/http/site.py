@@ -9,12 +9,13 @@ from functools import cached_property
 from ipaddress import ip_address
 from ssl import SSLContext
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlunsplit
 
 import httpx
 
 from duerow.errors import ConfigurationError, shown
 from duerow.store import READ_TIMEOUT, Settings
+from duerow.store.backends import port_of, split
 from duerow.store.consumer_id import own_version
 
 T = TypeVar("T")
@@ -111,13 +112,8 @@ def site_of(target: Any, settings: Settings) -> Site:
         raise ConfigurationError(
             "the server decides how long a read may take: leave out read_timeout=, and set timeout= to wait less"
         )
-    try:
-        url = urlsplit(target)
-        host, port = url.hostname, url.port
-    except ValueError as error:
-        raise ConfigurationError(
-            f"this URL is not valid: {_bare_reason(error)}; write https://TOKEN@host/path"
-        ) from None
+    url = split(target)
+    host, port = url.hostname, port_of(url)
     if not host or url.fragment:
         raise ConfigurationError("this URL names no host, or has a #; write https://TOKEN@host/path")
     options = {**dict(parse_qsl(url.query, keep_blank_values=True)), **settings.options}
@@ -165,11 +161,6 @@ def _token(given: Any, said: bool) -> str | None:
             "the token is not one that `duerow dashboard user token` printed: ASCII without spaces"
         )
     return token
-
-
-def _bare_reason(error: ValueError) -> str:
-    """Return why a URL cannot be parsed, without quoting it."""
-    return str(error).partition(":")[0].partition("'")[0].strip()
 
 
 def _is_this_machine(host: str) -> bool:

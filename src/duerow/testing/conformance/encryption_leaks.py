@@ -72,7 +72,7 @@ class Loose(TypedDict):
 def kept(db: Database) -> str:
     """Return all that the database holds about messages and their turns, as text."""
     rows: list[Any] = [*everything(db)]
-    for name in db.queues():
+    for name in db.queues(reserved=True):
         rows += db.run(lambda name=name: db.store.history.find(HistoryQuery(name, limit=1_000)))  # type: ignore[misc]
     return "\n".join(f"{msgspec.json.encode(row, enc_hook=str)!r}" for row in rows)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 
-from duerow import Bury, Database, Message, current
+from duerow import Bury, Database, Message, Queue, current
 from duerow.encryption import Encryption
 from duerow.errors import ConfigurationError, NotSupported, TaskFailed, TimedOut
 from duerow.queue.beside import KINDS
@@ -164,6 +165,27 @@ def test_a_consumer_of_an_own_queue_gets_no_message_of_duerow(
     with caplog.at_level(logging.ERROR, logger="duerow.queue"):
         assert [one.payload for one in db.queue("mail/results").pop_many(10)] == ["mine"]
     assert caplog.messages == []
+
+
+def _take_reserved(queue: Queue) -> list[Message]:
+    return [one.message for one in queue.reserve_many(10)]
+
+
+@pytest.mark.parametrize("take", [_take_reserved, lambda queue: queue.pop_many(10)], ids=["reserve", "pop"])
+def test_a_consumer_of_any_kind_gets_every_message_of_the_application_and_none_of_duerow(
+    tasks: Tasks, db: Database, clock: MovableClock, take: Callable[[Queue], list[Message]]
+) -> None:
+    leave_results(tasks)
+    results = db.queue("mail/results")
+    left = results.count(by="kind")
+    results.push("mine")
+    db.run(lambda: db.store.messages.push([_left("mail/results", "Invoice")], "ignore"))
+    clock.advance(hours(1))
+    found = take(results.of_any_kind())
+    assert sorted(one.kind for one in found) == ["Invoice", "json"]
+    assert take(results.of_any_kind()) == []
+    remaining = results.count("leased_until is null", by="kind")
+    assert remaining == left
 
 
 def _left(queue: str, kind: str) -> Entry:

@@ -9,6 +9,7 @@ import pytest
 
 from duerow import Commit, Database, Draft, Queue, Reservation
 from duerow.errors import CodecError, ConfigurationError, DuplicateKey, LeaseLost, NotSupported
+from duerow.store import Entry
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.conformance.fixtures import Begin
 from duerow.testing.conformance.payloads import shape
@@ -156,6 +157,20 @@ def test_a_message_comes_back_the_same_from_the_callers_transaction(
     assert shape(message.payload) == shape(payload)
     assert (message.key, message.headers, message.kind) == ("ž ", headers, "json")
     assert (message.created_at, message.due_at, message.attempts) == (created_at, at, 1)
+
+
+def test_a_consumer_of_any_kind_takes_declared_types_in_the_callers_transaction(
+    db: Database, queue: Queue, begin: Begin | None
+) -> None:
+    if begin is None:
+        assert not db.store.capabilities.within
+        return
+    invoice = Entry("mail", None, "Invoice", '{"n":1}', None, None, None)
+    db.run(lambda: db.store.messages.push([invoice], "ignore"))
+    with begin() as own:
+        assert [one.payload for one in queue.of_any_kind().pop_many(5, within=own.handle)] == [{"n": 1}]
+        own.commit()
+    assert queue.count() == 0
 
 
 def test_a_refusal_leaves_the_callers_transaction_as_it_was(

@@ -112,10 +112,28 @@ def test_every_message_is_handled_once_and_the_permits_are_given_back(
 
     shop.work(handle, "empty", **terms, **how)
     assert sorted(seen) == list(range(40))
-    (name,) = shop.db.queues()
+    (name,) = shop.db.queues(reserved=True)
     left = shop.db.queue(name).find()
     assert [one.payload for one in left] == list(range(terms.get("cluster_concurrency", 1)))
     assert {(one.leased_by, one.attempts) for one in left} == {(None, 0)}
+
+
+@pytest.mark.parametrize("terms", [{"singleton": True, "rate": (10, timedelta(minutes=1))}, {"cluster_concurrency": 2}])
+def test_the_queues_of_permits_are_not_listed_among_those_of_the_application(
+    shop: Workshop, terms: dict[str, Any]
+) -> None:
+    shop.queue.push("hello")
+
+    async def handle(message: Message) -> None:
+        pass
+
+    shop.work(handle, "idle", **terms)
+    names = set(shop.db.known_queues(reserved=True)) - {"mail"}
+    assert names
+    assert all(name.startswith("duerow/") for name in names)
+    assert shop.db.known_queues() == ["mail"]
+    assert shop.db.queues() == []
+    assert set(shop.db.queues(reserved=True)) == names
 
 
 def test_permits_are_kept_for_as_long_as_handlers_run(shop: Workshop) -> None:

@@ -187,7 +187,7 @@ class RowsByHand:
                 time.sleep(IDLE)
 
     def commit(self, lent: Sequence[Any]) -> None:
-        """Handle each row, and end its turn afterwards."""
+        """Handle each row, and end its turn afterward."""
         for one in lent:
             with self.queue.session() as session:
                 row = self.queue.load(session, one)

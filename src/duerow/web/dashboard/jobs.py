@@ -18,9 +18,9 @@ import msgspec
 from duerow.clock import NEVER
 from duerow.errors import DuerowError, LeaseLost, StoreUnavailable
 from duerow.message import Message
-from duerow.queue.audit import RESERVED
 from duerow.queue.edits import Changed
 from duerow.queue.history import Event
+from duerow.queue.reserved import RESERVED
 from duerow.reservation import BareReservation
 from duerow.retry import fixed
 from duerow.settlement import Commit, Move

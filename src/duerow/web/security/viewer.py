@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from duerow.errors import ConfigurationError, shown
-from duerow.queue.audit import is_reserved
+from duerow.queue.reserved import RESERVED
 
 Role = Literal["viewer", "operator", "worker"]
 Right = Literal["view", "operate", "push", "consume"]
@@ -51,13 +51,13 @@ class Viewer(msgspec.Struct, frozen=True):
         """Return whether the viewer has a right to a queue.
 
         Without a queue: whether the viewer may view anything at all, or has any other right to all queues. Operators of
-        all queues may view duerow's internal queues; nobody may change them.
+        all queues may view duerow's internal queues; nobody may change them, except that workers hold permits.
         """
         if self.read_only and what != "view":
             return False
         if queue is None:
             return any(self._has(what, one) for one in self.roles.values()) if what == "view" else self._all(what)
-        if is_reserved(queue):
+        if queue.startswith(RESERVED):
             return what == "view" and "operator" in self.roles.get(ALL, ())
         return any(self._has(what, roles) for pattern, roles in self.roles.items() if fnmatchcase(queue, pattern))
 

@@ -46,8 +46,9 @@ def test_options_come_from_the_url_and_from_the_call() -> None:
     [
         (f"https://{TOKEN}@", {}, "names no host"),
         (f"https://{TOKEN}@host/#there", {}, "names no host, or has a #"),
-        (f"https://{TOKEN}@host:port", {}, "not valid"),
-        (f"https://{TOKEN}@host:99999", {}, "not valid"),
+        (f"https://{TOKEN}@[host", {}, "an IPv6 address is written in brackets"),
+        (f"https://{TOKEN}@host:port", {}, "the port in this URL is not a number"),
+        (f"https://{TOKEN}@host:99999", {}, "the port in this URL is not a number"),
         (f"https://host?token={TOKEN}", {}, "ends up in logs"),
         (f"https://{TOKEN}@host?odd=1", {}, "no option 'odd'; its options are timeout, retries, token, client"),
         (f"https://{TOKEN}@host?timeout=soon", {}, "timeout= must be a number, not 'soon'"),

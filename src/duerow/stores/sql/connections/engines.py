@@ -90,7 +90,6 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
         engine = create_async_engine(
             _driven(parsed, driving.awaited, driving),
             poolclass=AsyncAdaptedQueuePool,
-            pool_reset_on_return=None,  # the transaction has already ended; a rollback would cost a round trip
             **_arguments(parsed, driving),
         )
     except ImportError as error:
@@ -126,7 +125,15 @@ def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[st
 
 
 def _arguments(url: URL, driving: Drivers) -> dict[str, Any]:
-    return {"pool_size": 5, "max_overflow": 60, "pool_timeout": 60, **driving.arguments(url)}
+    return {
+        "pool_size": 5,
+        "max_overflow": 60,
+        "pool_timeout": 60,
+        # The transaction has already ended when a connection is returned. A rollback would cost a round trip, and if
+        # the server has closed the connection, the pool would log a traceback.
+        "pool_reset_on_return": None,
+        **driving.arguments(url),
+    }
 
 
 def _no_driver(url: URL, error: ImportError, driving: Drivers, extra: str) -> ConfigurationError:

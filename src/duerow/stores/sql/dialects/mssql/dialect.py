@@ -136,7 +136,7 @@ class SqlServer(NoPayloadIndexes, TsqlRows, TsqlWrites, TsqlServer, TsqlSchema, 
         return known.like(literal(pattern.replace("[", "\\[") + ".", Text()), escape="\\")
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; disabled indexes cannot be used, and a heap has no name."""
+        """Read the indexes from the catalog; disabled indexes cannot be used, and a heap has no name."""
         index = TableClause("indexes", column("object_id"), column("name"), column("is_disabled"), schema="sys")
         usable = case((index.c.is_disabled == const(0), const(1)), else_=const(0))
         here = index.c.object_id == func.object_id(literal(self.named(table), Text()), type_=Integer())

@@ -187,7 +187,7 @@ class MariaDB(DerivedColumns, MySqlWrites, MySqlInstance, Dialect):
         return text(f"{verb} IF {'' if there else 'NOT '}EXISTS {what}")
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; all of them can be used."""
+        """Read the indexes from the catalog; all of them can be used."""
         return self._things("statistics", "index_name", table).distinct()
 
     def _index(self, table: Table, name: str) -> Executable:

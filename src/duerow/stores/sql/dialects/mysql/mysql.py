@@ -233,7 +233,7 @@ class MySQL(MariaDB):
         returning: Sequence[ColumnElement[Any]],
         told_ids: bool,
     ) -> Executable:
-        """If a row's key is taken, lock the row that holds it; the ids that exist afterwards were added."""
+        """If a row's key is taken, lock the row that holds it; the ids that exist afterward were added."""
         if isinstance(added, Numbered):
             return single(added) if returning else added.passing()
         return AddThenRead(passing(added))

@@ -121,7 +121,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return cast(json, Text)
 
     def indexes(self, table: Table) -> Executable:
-        """Read the indexes from the catalogue; an index whose creation was interrupted cannot be used."""
+        """Read the indexes from the catalog; an index whose creation was interrupted cannot be used."""
         index = TableClause(
             "pg_index", column("indexrelid"), column("indrelid"), column("indisvalid"), schema=_CATALOGUE
         )
