@@ -14,6 +14,7 @@ from duerow.payload.encoding import BATCHES, SETS
 from duerow.phrases import Hint, counted
 from duerow.pipeline.columns import ColumnChange, column_changes, with_known_columns
 from duerow.pipeline.graph import Graph, Node, graph_text, read_graph, removed
+from duerow.pipeline.table import PARKED
 from duerow.reservation import Receipt
 from duerow.store import Moved, Query, QueueStats, Record, Refused, StoredPipeline, Turn
 
@@ -35,7 +36,8 @@ class Pipelines(Executor):
 
         Running a pipeline does this as well. If the new definition lacks a station, that station must have no messages
         under way (dead ones may stay), or `rehome` must say where they go. Messages that are leased there are moved
-        too, and their consumers' settlements are refused.
+        too, and their consumers' settlements are refused. The position of a removed table source is kept, so that
+        reading continues there if the source is added again.
 
         Args:
             pipeline: the pipeline; its stations and routes, and the names of its functions, are stored.
@@ -83,11 +85,12 @@ class Pipelines(Executor):
             changes = column_changes(before, after, pipeline.stations)
             await self._require_fit(after, [one for one in changes if one.station not in new_columns])
             gone = [] if before is None else removed(before, after)
-            await self._require_empty(after, [queue for queue in gone if queue not in moves])
-            await self._require_none_stopped(after, list(moves))
-            for queue, to in moves.items():
+            moved = moves if before is None else {**_parked_positions(before, gone), **moves}
+            await self._require_empty(after, [queue for queue in gone if queue not in moved])
+            await self._require_none_stopped(after, list(moved))
+            for queue, to in moved.items():
                 await self._rehome(after, queue, to)
-            await self._require_empty(after, list(moves))
+            await self._require_empty(after, list(moved))
             kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if await self._chart(after.name, None if known is None else known.version, kept):
                 for one in changes:
@@ -202,6 +205,11 @@ def _require_own_queues(after: Graph, others: Collection[StoredPipeline]) -> Non
                     f"or, if {other.name!r} is no longer used, delete its definition with ",
                     Hint(f"forget_pipeline({other.name!r})", f"`duerow pipeline forget {other.name}`"),
                 )
+
+
+def _parked_positions(before: Graph, gone: Collection[str]) -> dict[str, str]:
+    """Return where the positions of removed table sources wait: a source with `every` always has one under way."""
+    return {one.name: f"{one.name}{PARKED}" for one in before.stations if one.name in gone and one.reads_table}
 
 
 def _ways_to_part(station: Node) -> str:

@@ -84,6 +84,11 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         return (self.name,) if inner is None else (self.name, f"{self.name}{inner}")
 
     @property
+    def reads_table(self) -> bool:
+        """Whether it is a source that reads the table of a database, whose position is the only message of its queue."""
+        return self.kind == "source" and self.note.startswith("jdbc ")
+
+    @property
     def described(self) -> str:
         """The station in errors, such as "join 'pair'"; for a crossing, with the queue to which it sends."""
         return f"{self.kind} {self.name!r}" + (f" to {self.elsewhere}" if self.elsewhere else "")

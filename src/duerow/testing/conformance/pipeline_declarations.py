@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duerow import Database, Draft, Elsewhere, Join, Pipeline, Relay, Sink
+from duerow import Database, Draft, Elsewhere, Join, Pipeline, Relay, Sink, TableSource
 from duerow.errors import ConfigurationError
 from duerow.store import StoredPipeline
 from duerow.testing.clock import MovableClock, hours, minutes
@@ -131,6 +131,26 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     assert [one.receipt.id for one in check.commit_many([leased])] == [leased.message.id]
     carry(db, orders("price"))
     assert payloads(db.queue("price")) == ["later"]
+
+
+def test_a_table_source_that_looks_again_can_be_removed_and_its_position_is_kept(
+    db: Database, clock: MovableClock
+) -> None:
+    source = TableSource(
+        "incoming", to="in", format="jdbc", url="sqlite:///x", table="t", column="id", every=minutes(5)
+    )
+    before = Pipeline("orders", [source, *orders().stations])
+    db.declare_pipeline(before)
+    db.queue("incoming").push({"after": 5}, delay=minutes(5))
+    assert db.declare_pipeline(orders())
+    assert payloads(db.queue("incoming/position")) == [{"after": 5}]
+    assert db.queue("incoming").count() == 0
+    files = TableSource("files", to="in", format="csv", path="/x", every=minutes(5))
+    db.declare_pipeline(Pipeline("orders", [files, *orders().stations]))
+    db.queue("files").push({"file": "a.csv", "rows": 0})
+    with pytest.raises(ConfigurationError, match="no longer has station 'files', and its queue 'files' still has 1"):
+        db.declare_pipeline(orders())
+    assert payloads(db.queue("files")) == [{"file": "a.csv", "rows": 0}]
 
 
 def test_messages_that_cannot_go_where_they_should_keep_the_old_definition(db: Database) -> None:
