@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +25,7 @@ from duerow.spark.tables.job import check_package
 from duerow.spark.tables.manifest import FILES, DataFile, Manifest, TableEntry
 from duerow.spark.tables.partitions import folder_name
 from duerow.spark.tables.portions import Portions
-from duerow.spark.tables.source import SourceJob, key_of
+from duerow.spark.tables.source import key_of
 from duerow.spark.tables.write import RowChunk
 from duerow.testing.clock import MovableClock, minutes
 
@@ -450,42 +449,6 @@ def test_a_table_that_other_columns_divide_is_refused_before_anything_is_reserve
     lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["shop"], **given))
     with pytest.raises(ConfigurationError, match="is partitioned by the columns 'shop'; partition_by names 'day'"):
         lakes.check_partitions_of_table(TableSink("a", format=format, partition_by=["day"], **given))
-
-
-def test_a_table_source_whose_position_was_removed_says_so_and_reads_nothing_twice(
-    db: duerow.Database, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{tmp_path}/source.db"
-    with sa.create_engine(url).begin() as on:
-        on.exec_driver_sql("CREATE TABLE t (id INTEGER PRIMARY KEY)")
-        on.exec_driver_sql("INSERT INTO t VALUES (1), (2), (3)")
-    source = TableSource("in", to="rows", format="jdbc", url=url, table="t", column="id", rows=2)
-
-    def look() -> None:
-        run: Any = SimpleNamespace(
-            pipeline=Pipeline("p", [source], outputs=["rows"]),
-            database=db,
-            access=None,
-            chunk=9,
-            stop=threading.Event(),
-        )
-        SourceJob(run, source).look_for_more()
-        work_off(db, Portions(name="in", to="rows", format="jdbc", url=url, table="t", column="id", rows=2))
-
-    for _ in range(2):
-        look()
-    (parked,) = db.queue("in/position").find()
-    db.queue("in/position").remove(parked.id)
-    for _ in range(2):
-        with pytest.raises(ConfigurationError, match=r"source 'in': it has read rows .* cannot tell where to continue"):
-            look()
-    db.queue("in").push({"after": 2})
-    look()
-    assert sorted(message.payload["id"] for message in db.queue("rows").find()) == [1, 2, 3, 3]
-    held = db.queue("in/position").reserve()
-    assert held is not None
-    held.bury("no use")
-    look()  # a dead position is not gone
 
 
 def test_plain_workers_refuse_table_stations(db: duerow.Database, lake: TableSink) -> None:

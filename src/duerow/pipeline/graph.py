@@ -85,7 +85,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def reads_table(self) -> bool:
-        """Whether it is a source that reads the table of a database, whose position is the only message of its queue."""
+        """Whether it is a source that reads the table of a database; its position is the only message of its queue."""
         return self.kind == "source" and self.note.startswith("jdbc ")
 
     @property

@@ -55,7 +55,8 @@ class SourceJob(MessageJob):
 
     def _push_files(self) -> None:
         assert self._folder is not None  # noqa: S101 - as checked
-        new = [name for name in self._folder.data_files() if name not in self._known]
+        with self._folder.reaching(self.station):
+            new = [name for name in self._folder.data_files() if name not in self._known]
         for start in range(0, len(new), PUSHED_AT_ONCE):
             some = new[start : start + PUSHED_AT_ONCE]
             self.queue.push_many([Draft(msgspec.to_builtins(FilePosition(name)), key=key_of(name)) for name in some])
