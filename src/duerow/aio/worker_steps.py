@@ -146,10 +146,10 @@ class WorkerSteps:
 
     async def _asked(self, name: str, keys: Iterable[str]) -> list[str]:
         """Return the keys of the questions in a queue that have no answer yet."""
+        found: dict[str, Any] = {}
         with self._reported(f"the questions in queue {name!r} cannot be read"):
             found = await OwnMessages(self._database, name).read(keys)
-            return [key for key, answer in found.items() if answer is None]
-        return []
+        return [key for key, answer in found.items() if answer is None]
 
     async def _answer(self, name: str, key: str, attempt: Attempt) -> None:
         stored, worker = OwnMessages(self._database, name), consumer_name(self._run.options.name)
