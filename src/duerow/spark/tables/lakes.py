@@ -116,7 +116,8 @@ def _may_have_expired(snapshots: Sequence[Any], since: datetime) -> bool:
     """
     if not snapshots or any(one.parent_snapshot_id is None for one in snapshots):
         return False
-    return min(one.timestamp_ms for one in snapshots) > (since - CLOCKS).timestamp() * 1000
+    oldest: int = min(one.timestamp_ms for one in snapshots)
+    return oldest > (since - CLOCKS).timestamp() * 1000
 
 
 def location(sink: TableSink) -> str:
