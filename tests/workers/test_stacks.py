@@ -20,6 +20,7 @@ from duerow.telemetry.process import Events, watch
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import PATIENCE, Gate, Workshop, eventually
 from duerow.worker import cancellation
+from duerow.worker.attempt import Attempt
 from duerow.worker.stack import NOT_BEGUN, NOT_PYTHON, SILENT, StackFrame, answer
 from tests.workers import jobs
 
@@ -167,6 +168,35 @@ def test_a_handler_that_runs_an_event_loop_is_followed_into_it(
 
     found = functions(shop, handle)
     assert (found[0], found[found.index("passed") :][:1]) == ("handle", ["passed"])
+
+
+def test_a_stack_that_cannot_be_reported_stops_neither_others_nor_later_ones(
+    shop: Workshop, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing, failed = ["first"], Gate()
+
+    def answered(attempt: Attempt, *given: Any) -> Any:
+        if attempt.message.payload in failing:
+            failed.open()
+            raise InvalidMessage("too long a stack")
+        return answer(attempt, *given)
+
+    for face in ("aio", "sync"):
+        monkeypatch.setattr(f"duerow.{face}.worker_steps.answer", answered)
+
+    async def handle(message: Message) -> None:
+        await gate.passed()
+
+    first, second = shop.queue.push("first"), shop.queue.push("second")
+    shop.start(handle, concurrency=2, heartbeat=BEAT, grace=timedelta(0))
+    eventually(lambda: shop.queue.stats(exact=True).leased == 2)
+    shop.db.queue("mail/stack").push(None, key=own_key(first.id), delay=timedelta(hours=1))
+    failed.block()
+    assert eventually(lambda: frames(shop, second.id))
+    failing.clear()
+    assert eventually(lambda: frames(shop, first.id))
+    said = [one for one in caplog.messages if "too long a stack" in one]
+    assert said == [f"the stack of message {first.id} cannot be reported: too long a stack"]
 
 
 def test_stacks_are_encrypted_where_payloads_are(kind: str, place: Place, gate: Gate) -> None:

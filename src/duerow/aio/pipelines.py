@@ -13,7 +13,8 @@ from duerow.message import LIVE
 from duerow.payload.encoding import BATCHES, SETS
 from duerow.phrases import Hint, counted
 from duerow.pipeline.columns import ColumnChange, column_changes, with_known_columns
-from duerow.pipeline.graph import Graph, graph_text, read_graph, removed
+from duerow.pipeline.graph import Graph, Node, graph_text, read_graph, removed
+from duerow.pipeline.table import PARKED
 from duerow.reservation import Receipt
 from duerow.store import Moved, Query, QueueStats, Record, Refused, StoredPipeline, Turn
 
@@ -35,7 +36,8 @@ class Pipelines(Executor):
 
         Running a pipeline does this as well. If the new definition lacks a station, that station must have no messages
         under way (dead ones may stay), or `rehome` must say where they go. Messages that are leased there are moved
-        too, and their consumers' settlements are refused.
+        too, and their consumers' settlements are refused. The position of a removed table source is kept, so that
+        reading continues there if the source is added again.
 
         Args:
             pipeline: the pipeline; its stations and routes, and the names of its functions, are stored.
@@ -43,9 +45,10 @@ class Pipelines(Executor):
                 keep their ids, keys, headers and due times, and their attempts start again at 0.
 
         Raises:
-            ConfigurationError: a removed station has messages under way and `rehome` does not say where they go, or
-                they cannot go there; `rehome` names a station that was not removed, or a target that the new definition
-                does not have. The stored definition is unchanged.
+            ConfigurationError: another declared pipeline reads a queue of this one with a different station; a removed
+                station has messages under way and `rehome` does not say where they go, or they cannot go there;
+                `rehome` names a station that was not removed, or a target that the new definition does not have. The
+                stored definition is unchanged.
         """
         return await self._declare(pipeline, pipeline.graph, rehome)
 
@@ -71,20 +74,23 @@ class Pipelines(Executor):
             )
         moves = dict(rehome or {})
         while True:
-            known = await self._charted(graph.name)
+            stored = await self.run(lambda: self.store.metadata.pipelines())
+            known = next((one for one in stored if one.name == graph.name), None)
             before = None if known is None else read_graph(graph.name, known.definition)
             after = with_known_columns(before, graph)
+            _require_own_queues(after, [one for one in stored if one is not known])
             if before == after:
                 return False
             _check_rehome(before, after, moves)
             changes = column_changes(before, after, pipeline.stations)
             await self._require_fit(after, [one for one in changes if one.station not in new_columns])
             gone = [] if before is None else removed(before, after)
-            await self._require_empty(after, [queue for queue in gone if queue not in moves])
-            await self._require_none_stopped(after, list(moves))
-            for queue, to in moves.items():
+            moved = moves if before is None else {**_parked_positions(before, gone), **moves}
+            await self._require_empty(after, [queue for queue in gone if queue not in moved])
+            await self._require_none_stopped(after, list(moved))
+            for queue, to in moved.items():
                 await self._rehome(after, queue, to)
-            await self._require_empty(after, list(moves))
+            await self._require_empty(after, list(moved))
             kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if await self._chart(after.name, None if known is None else known.version, kept):
                 for one in changes:
@@ -178,6 +184,38 @@ class Pipelines(Executor):
 
     async def _settle_moves(self, turns: list[Turn]) -> list[Refused]:
         return await self.run(lambda: self.store.messages.settle(turns))
+
+
+def _require_own_queues(after: Graph, others: Collection[StoredPipeline]) -> None:
+    """Raise ConfigurationError if another pipeline reads one of these queues with a different station.
+
+    Each message of such a queue would go to whichever station reserves it first, so part of a pipeline's messages would
+    get lost in the other. Two pipelines may share a station that is the same in both.
+    """
+    for other in others:
+        try:
+            theirs = read_graph(other.name, other.definition).readers
+        except ConfigurationError:
+            continue  # another version of duerow wrote it, and it must not stop this pipeline
+        for queue, mine in after.readers.items():
+            if queue in theirs and not mine.does_the_same_as(theirs[queue]):
+                raise ConfigurationError(
+                    f"{after}: its {mine.described} would read queue {queue!r}, and so does {theirs[queue].described} "
+                    f"of pipeline {other.name!r}; each message would reach only one of them. {_ways_to_part(mine)}; "
+                    f"or, if {other.name!r} is no longer used, delete its definition with ",
+                    Hint(f"forget_pipeline({other.name!r})", f"`duerow pipeline forget {other.name}`"),
+                )
+
+
+def _parked_positions(before: Graph, gone: Collection[str]) -> dict[str, str]:
+    """Return where the positions of removed table sources wait: a source with `every` always has one under way."""
+    return {one.name: f"{one.name}{PARKED}" for one in before.stations if one.name in gone and one.reads_table}
+
+
+def _ways_to_part(station: Node) -> str:
+    if station.kind == "crossing":
+        return "Give the queue in which the messages wait another name: Elsewhere(queue, connect, name=…)"
+    return "Give one of the stations another name"
 
 
 def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
@@ -129,36 +130,45 @@ class WorkerSteps:
                 self._database.expiring.add(name)
 
     async def _answer_questions(self, step: AnswerQuestions) -> None:
-        """Write the stacks that operators have asked for; if that fails, nothing else is affected."""
+        """Write the stacks that operators have asked for; if one cannot be written, the others still are."""
+        for name, attempts in self._by_place(step.attempts).items():
+            for key in await self._asked(name, attempts):
+                with self._reported(f"the stack of message {attempts[key].message.id} cannot be reported"):
+                    await self._answer(name, key, attempts[key])
+
+    def _by_place(self, attempts: list[Attempt]) -> dict[str, dict[str, Attempt]]:
+        """Return the attempts by the queue of the questions about them, and by their keys."""
+        found: dict[str, dict[str, Attempt]] = {}
+        for attempt in () if self._mute else attempts:
+            for name in places([attempt.message.queue]):
+                found.setdefault(name, {})[own_key(attempt.message.id)] = attempt
+        return found
+
+    async def _asked(self, name: str, keys: Iterable[str]) -> list[str]:
+        """Return the keys of the questions in a queue that have no answer yet."""
+        found: dict[str, Any] = {}
+        with self._reported(f"the questions in queue {name!r} cannot be read"):
+            found = await OwnMessages(self._database, name).read(keys)
+        return [key for key, answer in found.items() if answer is None]
+
+    async def _answer(self, name: str, key: str, attempt: Attempt) -> None:
+        stored, worker = OwnMessages(self._database, name), consumer_name(self._run.options.name)
+        look, now = self._run.looks(attempt), self._database.host_time()
+        found = await offload.off(partial(answer, attempt, look, worker, now))
+        if look is not None and self._run.looks(attempt) is not look:
+            return  # it has just ended, so this may be the stack of another handler
+        await stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
+        self._database.expiring.add(name)
+
+    @contextmanager
+    def _reported(self, what: str) -> Iterator[None]:
+        """Log an error of the block unless the same was logged before; handlers are not affected by it."""
         try:
-            for name, asked in (await self._questions(step.attempts)).items():
-                await self._answer(name, asked)
+            yield
         except StoreUnavailable:
             raise
         except DuerowError as error:
-            LOG.warning("the stacks of handlers cannot be reported: %s", error)
-            self._mute = True
-
-    async def _questions(self, attempts: list[Attempt]) -> dict[str, dict[str, Attempt]]:
-        """Return the attempts that were asked about, by the queue of the questions and by their keys."""
-        asked: dict[str, dict[str, Attempt]] = {}
-        for attempt in () if self._mute else attempts:
-            for name in places([attempt.message.queue]):
-                asked.setdefault(name, {})[own_key(attempt.message.id)] = attempt
-        for name, by_key in asked.items():
-            found = await OwnMessages(self._database, name).read(by_key)
-            asked[name] = {key: by_key[key] for key, answer in found.items() if answer is None}
-        return asked
-
-    async def _answer(self, name: str, asked: dict[str, Attempt]) -> None:
-        stored, worker = OwnMessages(self._database, name), consumer_name(self._run.options.name)
-        for key, attempt in asked.items():
-            look, now = self._run.looks(attempt), self._database.host_time()
-            found = await offload.off(partial(answer, attempt, look, worker, now))
-            if look is not None and self._run.looks(attempt) is not look:
-                continue  # it has just ended, so this may be the stack of another handler
-            await stored.push([stored.entry(key, payload_of(found), now + KEPT)], "replace")
-            self._database.expiring.add(name)
+            self._do_without(what, error)
 
     async def _read_limits(self, step: ReadLimits) -> RunLimits:
         """Return the limits that operators have set; if they may not be read, the last known ones."""

@@ -84,6 +84,21 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
         inner = _INNER.get(self.kind)
         return (self.name,) if inner is None else (self.name, f"{self.name}{inner}")
 
+    @property
+    def reads_table(self) -> bool:
+        """Whether it is a source that reads the table of a database; its position is the only message of its queue."""
+        return self.kind == "source" and self.note.startswith("jdbc ")
+
+    @property
+    def described(self) -> str:
+        """The station in errors, such as "join 'pair'"; for a crossing, with the queue to which it sends."""
+        return f"{self.kind} {self.name!r}" + (f" to {self.elsewhere}" if self.elsewhere else "")
+
+    def does_the_same_as(self, other: Node) -> bool:
+        """Whether two stations treat the messages of their queue alike, as far as their definitions tell."""
+        alike = (msgspec.structs.replace(one, rate=None, columns=None) for one in (self, other))
+        return len({*map(_encode, alike)}) == 1
+
 
 class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
     """A pipeline without its functions, as a program declared it.
@@ -106,7 +121,12 @@ class Graph(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def queues(self) -> list[str]:
         """The queues that the stations read."""
-        return [queue for station in self.stations for queue in station.queues]
+        return [*self.readers]
+
+    @property
+    def readers(self) -> dict[str, Node]:
+        """The station that reads each of these queues."""
+        return {queue: station for station in self.stations for queue in station.queues}
 
     def mermaid(self) -> str:
         """Return the graph as Mermaid source."""

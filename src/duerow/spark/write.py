@@ -88,6 +88,7 @@ class Written(msgspec.Struct):
         failed: why messages failed, by id, if the rows say so.
         problem: why the batch as a whole fails; None if it does not.
         files: the files that it wrote for a table.
+        unreachable: why it could not reach the folder of the table at the moment; None if it could.
     """
 
     tally: Tally = msgspec.field(default_factory=Tally)
@@ -97,6 +98,7 @@ class Written(msgspec.Struct):
     failed: dict[int, str] = {}
     problem: str | None = None
     files: list[WrittenFile] = []
+    unreachable: str | None = None
 
 
 _encode: Final = msgspec.json.Encoder().encode

@@ -7,6 +7,7 @@ that is delivered again changes nothing, and its turn ends as done.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -42,7 +43,8 @@ class Deliverer(Delivery):
             made = msgspec.convert(payload, TableEntry)
         except msgspec.ValidationError as error:
             return Bury(InvalidOutcome(f"{sink}: {shown(payload, 200)} is not one of its batches: {error}"))
-        return _bring(sink, made)
+        again = message.created_at if message.attempts > 1 else None
+        return _bring(sink, made, again)
 
 
 def deliverer(delivery: Delivery) -> Deliverer:
@@ -63,11 +65,14 @@ def _insert(sink: TableSink, chunk: RowChunk) -> Settlement:
     return DONE
 
 
-def _bring(sink: TableSink, made: TableEntry) -> Settlement:
+def _bring(sink: TableSink, made: TableEntry, again: datetime | None) -> Settlement:
     if sink.format == "delta":
         lakes.add_to_delta(sink, made)
     elif sink.format == "iceberg":
-        lakes.add_to_iceberg(sink, made)
+        try:
+            lakes.add_to_iceberg(sink, made, again)
+        except InvalidOutcome as unsure:
+            return Bury(unsure)
     else:
         manifest = _manifest(str(sink.path))
         manifest.add(made)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.pipeline.table import without_user
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ RENAMES: Final = ("local", "hdfs")
 
 UNSEEN: Final = (".", "_")
 """The prefixes of the names of files that are not data."""
+
+
+LASTING: Final = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError)
+"""Errors of file systems that waiting does not cure."""
+
+
+class FolderUnavailable(StoreUnavailable):
+    """A folder cannot be reached at the moment; worth retrying."""
 
 
 class Folder:
@@ -45,6 +53,22 @@ class Folder:
             raise ConfigurationError(
                 f"PyArrow cannot open the folder {shown}: {str(error).replace(path, shown)}"
             ) from None
+
+    @contextmanager
+    def reaching(self, station: object) -> Iterator[None]:
+        """Raise FolderUnavailable for errors in the block that may pass: PyArrow raises OSError if a network fails.
+
+        Args:
+            station: the station that needs the folder, for the error.
+        """
+        try:
+            yield
+        except LASTING:
+            raise
+        except OSError as error:
+            shown = without_user(self.path)
+            why = str(error).replace(self.path, shown)
+            raise FolderUnavailable(f"{station}: the folder {shown} cannot be reached: {why}") from error
 
     def inside(self, name: str) -> str:
         """Return the full name of a file in the folder, for this file system."""

@@ -6,6 +6,7 @@ for a table in a database, the rows, in chunks. From then on no driver is needed
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -13,24 +14,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from duerow.backoff import keep_trying
 from duerow.errors import ConfigurationError
 from duerow.payload.encoding import Payloads
 from duerow.pipeline.table import TableSink, unchanged
 from duerow.queue.mapping import entry
 from duerow.spark.batch import Batch
+from duerow.spark.consumer import OUTAGE
 from duerow.spark.frame_columns import check_columns, check_times, unfit
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import SparkRun
 from duerow.spark.payload_columns import PAYLOAD, payload_columns
 from duerow.spark.tables import database, lakes
-from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.folder import Folder, FolderUnavailable
 from duerow.spark.tables.manifest import FILES, DataFile, TableEntry
 from duerow.spark.tables.partitions import check_partitions
 from duerow.spark.tables.write import SPECIAL, TableWriteJob, write_table_task
 from duerow.spark.write import FrameWriteJob, WriteTask, Written, WrittenFile
+from duerow.worker.outage import Backoff
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+LOG: Final = logging.getLogger("duerow.spark")
 
 PACKAGES: Final = {"delta": "deltalake", "iceberg": "pyiceberg"}
 """The function that adds files to a table, by format."""
@@ -80,6 +86,24 @@ class TableJob(FrameJob):
         prefix = f"{inside_of(station)}{secrets.token_hex(8)}"
         return TableWriteJob(self._desk, name, has, None, b"", folder, prefix), rows
 
+    def _compute(self, batch: Batch, name: str) -> None:
+        """Have tasks compute and write the result; repeat that while the table's folder cannot be reached.
+
+        Files of earlier tries belong to no batch, so no reader sees them.
+        """
+        compute = super()._compute
+        delays, stop = Backoff(), self._run.stop
+        keep_trying(lambda: compute(batch, name), FolderUnavailable, delays, OUTAGE, stop.wait, tell=self._wait_for)
+
+    def _wait_for(self, error: FolderUnavailable) -> None:
+        LOG.warning("%s of %s: %s; trying again", self.station, self._run.pipeline, error)
+
+    def _check(self, written: Sequence[Written], batch: Batch) -> None:
+        """Raise FolderUnavailable if a task could not reach the folder; otherwise see FrameJob."""
+        if why := next((one.unreachable for one in written if one.unreachable), None):
+            raise FolderUnavailable(why)
+        super()._check(written, batch)
+
     def _task(self, writing: FrameWriteJob) -> WriteTask:
         assert isinstance(writing, TableWriteJob)  # noqa: S101 - `_outgoing` has made it
         return write_table_task(writing)
@@ -91,7 +115,8 @@ class TableJob(FrameJob):
         super()._publish(written, batch, name)
 
     def _entry(self, folder: Folder, files: Sequence[WrittenFile]) -> TableEntry:
-        made = [DataFile(one.path, one.rows, folder.size(one.path), one.partition) for one in files]
+        with folder.reaching(self.station):
+            made = [DataFile(one.path, one.rows, folder.size(one.path), one.partition) for one in files]
         return TableEntry(secrets.token_hex(8), made)
 
     def _stage(self, name: str, made: TableEntry) -> Written:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from duerow.errors import ConfigurationError
+from duerow.errors import ConfigurationError, InvalidOutcome
 from duerow.pipeline.table import TableSink
 from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.manifest import TableEntry
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 PROPERTY: Final = "duerow-batch"
 """The property of an Iceberg snapshot that names the batch that made it."""
+
+CLOCKS: Final = timedelta(minutes=5)
+"""How much the clocks of the queues' database and of the processes that write to a table may differ."""
 
 RETRIES: Final = "commit.retry.num-retries"
 
@@ -72,21 +76,48 @@ def _check_same(sink: TableSink, columns: Sequence[str]) -> None:
         raise ConfigurationError(f"{sink}: the table is partitioned by the columns {there}; partition_by names {given}")
 
 
-def add_to_iceberg(sink: TableSink, made: TableEntry) -> None:
+def add_to_iceberg(sink: TableSink, made: TableEntry, pushed_at: datetime | None = None) -> None:
     """Add the files of a batch in one snapshot, unless the table has it.
 
     A commit is refused if the table has changed since it was read. The package's own retries are turned off, because
     they would not look for the batch again. So if two processes deliver a batch, one fails, and its next attempt finds
-    the batch in the table. Snapshots expire, so the table's files are checked too.
+    the batch in the table. Snapshots expire, so the table's files are checked too. Both can miss the batch of an
+    earlier delivery if the table's maintenance has rewritten its files and its snapshot has expired.
+
+    Args:
+        sink: the station.
+        made: the batch.
+        pushed_at: when the batch was pushed, if it may have been delivered before; None: this is its first delivery.
+
+    Raises:
+        InvalidOutcome: the batch may have been added, and the table no longer tells.
     """
     table, folder = _iceberg(sink), location(sink)
     paths = [f"{folder}/{one.path}" for one in made.files]
-    if any(one.summary is not None and one.summary.get(PROPERTY) == made.name for one in table.snapshots()):
+    snapshots = table.snapshots()
+    if any(one.summary is not None and one.summary.get(PROPERTY) == made.name for one in snapshots):
         return
     if not set(paths).isdisjoint(table.inspect.files()["file_path"].to_pylist()):
         return
+    if pushed_at is not None and _may_have_expired(snapshots, pushed_at):
+        raise InvalidOutcome(
+            f"{sink}: batch {made.name} may have been added to the table {sink.table} by an earlier delivery, whose "
+            f"snapshot has expired since; look for rows of its files, such as {paths[0]}, and requeue the message only "
+            "if the table does not have them"
+        )
     table.metadata.properties[RETRIES] = "0"  # only in this object: it is not written
     table.add_files(paths, snapshot_properties={PROPERTY: made.name})
+
+
+def _may_have_expired(snapshots: Sequence[Any], since: datetime) -> bool:
+    """Return whether snapshots that were made since then may be missing: those of the beginning are, and all are newer.
+
+    A table without snapshots has no rows.
+    """
+    if not snapshots or any(one.parent_snapshot_id is None for one in snapshots):
+        return False
+    oldest: int = min(one.timestamp_ms for one in snapshots)
+    return oldest > (since - CLOCKS).timestamp() * 1000
 
 
 def location(sink: TableSink) -> str:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from duerow.message import LIVE, Draft
+from duerow.errors import ConfigurationError
+from duerow.message import LIVE, Draft, Status
 from duerow.pipeline.table import PARKED, TableSource
 from duerow.reservation import Receipt
 from duerow.spark.jobs import MessageJob, SparkRun
@@ -54,20 +55,42 @@ class SourceJob(MessageJob):
 
     def _push_files(self) -> None:
         assert self._folder is not None  # noqa: S101 - as checked
-        new = [name for name in self._folder.data_files() if name not in self._known]
+        with self._folder.reaching(self.station):
+            new = [name for name in self._folder.data_files() if name not in self._known]
         for start in range(0, len(new), PUSHED_AT_ONCE):
             some = new[start : start + PUSHED_AT_ONCE]
             self.queue.push_many([Draft(msgspec.to_builtins(FilePosition(name)), key=key_of(name)) for name in some])
             self._known.update(some)
 
     def _resume(self) -> None:
-        """Start reading the table, only once ever; or continue, if reading had reached the end."""
-        self.queue.push({"after": None}, key=NEW)
-        messages, parked = self._run.database.store.messages, f"{self.station.name}{PARKED}"
-        found = self._run.database.run(lambda: messages.find(Query(parked, statuses=LIVE, limit=1)))
-        home = [Turn(Receipt(one.id, one.token), _home(one, self.station.name)) for one in found]
-        if home:
-            self._run.database.run(lambda: messages.settle(home))
+        """Start reading the table, only once ever; or continue, if reading had reached the end.
+
+        Raises:
+            ConfigurationError: reading has begun before, and someone has removed its position.
+        """
+        pushed = self.queue.push({"after": None}, key=NEW)
+        found = self._positions(self._parked, LIVE)
+        if home := [Turn(Receipt(one.id, one.token), _home(one, self.station.name)) for one in found]:
+            self._run.database.run(lambda: self._run.database.store.messages.settle(home))
+        elif pushed.outcome == "ignored" and not self._has_position():
+            raise ConfigurationError(
+                f"{self.station}: it has read rows of the table {self.station.table} before, and the message with its "
+                f"position is gone from the queues {self.station.name!r} and {self._parked!r}, so it cannot tell where "
+                f"to continue; push the {self.station.column} of the last row that was read, as the payload "
+                f"{{'after': …}}, to {self.station.name!r}; {{'after': None}} reads all rows again"
+            )
+
+    @property
+    def _parked(self) -> str:
+        return f"{self.station.name}{PARKED}"
+
+    def _positions(self, queue: str, statuses: tuple[Status, ...] | None = None) -> list[Record]:
+        messages = self._run.database.store.messages
+        return self._run.database.run(lambda: messages.find(Query(queue, statuses=statuses, limit=1)))
+
+    def _has_position(self) -> bool:
+        """Return whether there is a position, dead or alive; looks twice, because another run may just be moving it."""
+        return any(self._positions(queue) for queue in 2 * (self.station.name, self._parked))
 
 
 def _home(position: Record, to: str) -> Moved:

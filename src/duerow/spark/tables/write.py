@@ -24,7 +24,7 @@ from duerow.spark.consumer import TaskSettler
 from duerow.spark.gc_freeze import keep_what_is_imported
 from duerow.spark.read import Desk
 from duerow.spark.tables import partitions
-from duerow.spark.tables.folder import Folder
+from duerow.spark.tables.folder import Folder, FolderUnavailable
 from duerow.spark.task import database_of
 from duerow.spark.write import ROWS_PER_TRANSACTION, FrameWriteJob, WriteTask, Written, WrittenFile
 from duerow.store import Entry
@@ -170,9 +170,15 @@ class FileRows(TableRows):
         self._opened = ExitStack()
 
     def write(self, batches: Iterable[Any]) -> Written:
-        """Write the rows that have not failed; at the end the files are closed and durable."""
-        with self._opened:
-            return super().write(batches)
+        """Write the rows that have not failed; at the end the files are closed and durable.
+
+        If the folder cannot be reached, the driver is told, because no message is at fault.
+        """
+        try:
+            with self._folder.reaching(self._station), self._opened:
+                return super().write(batches)
+        except FolderUnavailable as error:
+            return Written(unreachable=str(error))
 
     def _good(self, batch: RecordBatch, written: Written) -> RecordBatch:
         """Return the rows without an `_error`; rows for which no folder can be named have one too."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duerow import Database, Draft, Join, Pipeline, Relay, Sink
+from duerow import Database, Draft, Elsewhere, Join, Pipeline, Relay, Sink, TableSource
 from duerow.errors import ConfigurationError
 from duerow.store import StoredPipeline
 from duerow.testing.clock import MovableClock, hours, minutes
@@ -28,7 +28,7 @@ def orders(*middle: str, **terms: Any) -> Pipeline:
 def test_pipelines_that_were_declared_are_there_for_others_to_see(db: Database) -> None:
     assert db.pipelines() == []
     assert db.declare_pipeline(orders("check"))
-    assert db.declare_pipeline(Pipeline("another", [Sink("in", same)]))
+    assert db.declare_pipeline(Pipeline("another", [Sink("other", same)]))
     assert not db.declare_pipeline(orders("check"))
     another, kept = db.pipelines()
     assert kept == orders("check").graph
@@ -38,6 +38,51 @@ def test_pipelines_that_were_declared_are_there_for_others_to_see(db: Database) 
     assert db.forget_pipeline("orders")
     assert not db.forget_pipeline("orders")
     assert [graph.name for graph in db.pipelines()] == ["another"]
+
+
+def other(message: Any) -> Any:
+    return message.payload
+
+
+def test_a_queue_that_another_pipeline_reads_with_a_different_station_is_refused_before_anything_changes(
+    db: Database,
+) -> None:
+    joins = db.store.capabilities.transactions
+    theirs = Join("check", len, by="payload", count=2, to="end") if joins else Relay("check", same, to="end")
+    db.declare_pipeline(Pipeline("theirs", [theirs], outputs=["end"]))
+    db.declare_pipeline(Pipeline("mine", [Sink("in", same)]))
+    db.queue("in").push(1)
+    before = everything(db), db.pipelines()
+    clashing = [(Sink("check", same), "sink 'check'"), (Relay("check", other, to="end"), "relay 'check'")]
+    if joins:
+        clashing.append((Join("check", len, by="key", count=2, to="end"), "join 'check'"))
+        clashing.append((Sink("check/sets", same), "sink 'check/sets'"))
+    for station, described in clashing:
+        outputs = ["end"] if station.ways else []
+        pipeline = Pipeline("mine", [Relay("start", same, to=station.name), station], outputs=outputs)
+        with pytest.raises(ConfigurationError) as refused:
+            db.declare_pipeline(pipeline, rehome={"in": "start"})
+        said = f"pipeline 'mine': its {described} would read queue {station.name!r}, and so does "
+        assert str(refused.value).startswith(f"{said}{theirs.node().kind} 'check' of pipeline 'theirs'; each message")
+        assert "forget_pipeline('theirs')" in str(refused.value)
+    assert (everything(db), db.pipelines()) == before
+    assert db.declare_pipeline(Pipeline("shares", [Relay("start", same, to="check"), theirs], outputs=["end"]))
+    db.forget_pipeline("theirs")
+    db.forget_pipeline("shares")
+    assert db.declare_pipeline(Pipeline("mine", [Sink("check", same)]), rehome={"in": "check"})
+
+
+def test_messages_for_different_databases_cannot_wait_in_the_same_queue_of_two_pipelines(db: Database) -> None:
+    def sending(name: str, database: str, local: str = "") -> Pipeline:
+        there = Elsewhere("readings", dict, name=local, database=database)
+        return Pipeline(name, [Relay(f"{name}-in", same, to=there)])
+
+    db.declare_pipeline(sending("first", "the centre"))
+    assert db.declare_pipeline(sending("same", "the centre"))
+    with pytest.raises(ConfigurationError, match="its crossing 'readings' to readings in the archive would read queue"):
+        db.declare_pipeline(sending("second", "the archive"))
+    assert [one.name for one in db.pipelines()] == ["first", "same"]
+    assert db.declare_pipeline(sending("second", "the archive", "archived"))
 
 
 def test_a_definition_that_was_changed_meanwhile_is_not_written_over(db: Database) -> None:
@@ -86,6 +131,26 @@ def test_a_station_with_messages_under_way_cannot_be_removed_unless_they_go_some
     assert [one.receipt.id for one in check.commit_many([leased])] == [leased.message.id]
     carry(db, orders("price"))
     assert payloads(db.queue("price")) == ["later"]
+
+
+def test_a_table_source_that_looks_again_can_be_removed_and_its_position_is_kept(
+    db: Database, clock: MovableClock
+) -> None:
+    source = TableSource(
+        "incoming", to="in", format="jdbc", url="sqlite:///x", table="t", column="id", every=minutes(5)
+    )
+    before = Pipeline("orders", [source, *orders().stations])
+    db.declare_pipeline(before)
+    db.queue("incoming").push({"after": 5}, delay=minutes(5))
+    assert db.declare_pipeline(orders())
+    assert payloads(db.queue("incoming/position")) == [{"after": 5}]
+    assert db.queue("incoming").count() == 0
+    files = TableSource("files", to="in", format="csv", path="/x", every=minutes(5))
+    db.declare_pipeline(Pipeline("orders", [files, *orders().stations]))
+    db.queue("files").push({"file": "a.csv", "rows": 0})
+    with pytest.raises(ConfigurationError, match="no longer has station 'files', and its queue 'files' still has 1"):
+        db.declare_pipeline(orders())
+    assert payloads(db.queue("files")) == [{"file": "a.csv", "rows": 0}]
 
 
 def test_messages_that_cannot_go_where_they_should_keep_the_old_definition(db: Database) -> None:
