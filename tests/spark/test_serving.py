@@ -87,7 +87,8 @@ def test_a_stopped_run_gives_back_what_its_tasks_hold_and_have_not_begun(
 def test_a_waiting_task_leaves_a_slot_to_a_frame_station_and_serves_meanwhile(
     session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "BEHIND", FOR_EVER)
+    for wait in ("BEHIND", "PATIENCE"):
+        monkeypatch.setattr(services, wait, FOR_EVER)
     stations = [*relays("a", "b"), Frame("b", lambda frame: frame, to="c", schema="n int"), *relays("c", "d")]
     pipeline = Pipeline("with-a-frame", stations, outputs=["d"])
     with running(pipeline, place, session):
@@ -170,14 +171,22 @@ def test_a_run_with_an_end_has_no_task_that_waits(monkeypatch: pytest.MonkeyPatc
 
 def test_a_station_has_another_task_while_a_call_holds_one_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with duerow.connect("memory://") as db:
-        begun = Begun(db, monkeypatch, parallelism=4, lasts=False)
-        assert begun.begin(begun.jobs[0]) == 4
-        for number in (0, 1, 2):
-            begun.service._tasks[number].over = True
+        begun = Begun(db, monkeypatch, parallelism=2, lasts=False)
+        assert begun.begin(begun.jobs[0]) == 2
+        begun.service._tasks[0].over = True
         assert begun.service.has_room(begun.jobs[0])
+        assert begun.begin(begun.jobs[0]) == 0, "the other task may still take it"
         begun.now += services.BEHIND
-        assert begun.begin(begun.jobs[0]) == 3
+        assert begun.begin(begun.jobs[0]) == 1
         assert not begun.service.has_room(begun.jobs[0])
+
+
+def test_a_large_cluster_is_filled_only_by_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    with duerow.connect("memory://") as db:
+        begun = Begun(db, monkeypatch, parallelism=20, lasts=False)
+        assert begun.begin(begun.jobs[0]) == services.FEW
+        begun.now += services.BEHIND
+        assert [begun.begin(begun.jobs[0]) for _ in range(4)] == [2, 4, 8, 4]
 
 
 def test_tasks_serve_a_station_only_as_operators_allow(monkeypatch: pytest.MonkeyPatch) -> None:

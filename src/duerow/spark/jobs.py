@@ -298,7 +298,7 @@ def collect(run: SparkRun, served: Sequence[MessageJob], work: Work, tasks: int)
 
 
 def _listed(served: Sequence[MessageJob]) -> str:
-    names = [str(one.station) for one in served]
+    names = [*dict.fromkeys(str(one.station) for one in served)]  # a join has two queues
     return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], f"{len(names) - LISTED + 1} others"])
 
 

@@ -232,7 +232,7 @@ class Runner:
                     sleep.started(self._start(threads))
                     if not self._running and not self._waits(until) and self._is_over(until):
                         break
-                    sleep.sleep(self._longest_sleep(until), self._next, stop)
+                    sleep.sleep(self._longest_sleep(until), self._next, stop, service.takes_pushes_in)
                 service.recall()
             except Exception:
                 service.recall()  # the other stations' tasks finish and settle what they hold
@@ -298,6 +298,8 @@ class Runner:
         names = [job.station.name for job in able]
         self._next = self._due_in(names, timedelta(seconds=RARELY * self._sleep.poll)) if able else None
         due = [job for job in able if len(able) == 1 or self._is_due(job)] if is_due(self._next) else []
+        if self._stop.is_set():
+            return False
         served = [job for job in due if self._service.serves(job)]
         for job in due:
             if job not in served:

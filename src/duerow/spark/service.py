@@ -16,7 +16,6 @@ from typing import Final
 
 from duerow.clock import EPOCH
 from duerow.errors import DuerowError
-from duerow.spark.consumer import SHORT_TURN
 from duerow.spark.jobs import TURN, Job, MessageJob, SparkRun, collect
 from duerow.spark.serving import FOR_EVER, RECALLS, Terms
 from duerow.spark.task import serving_task
@@ -31,11 +30,17 @@ OVERLAP: Final = 2.0
 LINGER: Final = 2.0
 """Seconds for which the further tasks of a run without an end wait for more to do."""
 
+PATIENCE: Final = 2.0
+"""Seconds for which something must be due at other kinds of stations before the task that stays gives up its slot."""
+
 BEHIND: Final = 0.5
 """Seconds for which something must be due, although tasks are running, before more of them are started."""
 
+FEW: Final = 2
+"""How many tasks are started at once; as many again as are running, if these do not keep up either."""
+
 LOOK: Final = 0.2
-"""The longest sleep, in seconds, between the looks that find out whether something is still due."""
+"""Seconds between a push, or a look that finds something due, and the look that finds out whether it is still there."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -82,7 +87,7 @@ class Service:
 
     def serves(self, job: Job) -> bool:
         """Whether a station is served by these tasks now, and has no rounds of its own."""
-        return job in self._jobs and not job.is_counted  # type: ignore[attr-defined]
+        return job in self._jobs and not job.is_counted
 
     def has_room(self, job: Job) -> bool:
         """Whether another task may begin that serves this station."""
@@ -93,6 +98,11 @@ class Service:
     def only_waits(self) -> bool:
         """Whether nothing runs except the task that stays, and nothing is left undone by it."""
         return self._due_since is None and all(task.stays for task in self._tasks.values())
+
+    @property
+    def takes_pushes_in(self) -> float:
+        """The seconds after which a push has usually been handled without the driver."""
+        return LOOK if any(task.stays for task in self._tasks.values()) and not self._others else 0.0
 
     @property
     def looks_in(self) -> float | None:
@@ -117,6 +127,7 @@ class Service:
         stay = self._lasts and (bool(due) or may_wait) and not any(task.stays for task in self._tasks.values())
         behind = self._due_since is not None and monotonic() - self._due_since >= BEHIND
         more = behind or (bool(due) and not self._lasts and not self._tasks)
+        room = max(FEW, len(self._tasks)) if more else 0
         for number in range(self._run.parallelism):
             served = [job for job in self._jobs if self.serves(job) and number < job.tasks]
             if number in self._tasks or not served:
@@ -124,7 +135,8 @@ class Service:
             if stay:
                 stay = False
                 yield self._begin(number, served, stays=True)
-            elif more and any(job in due for job in served):
+            elif room and any(job in due for job in served):
+                room -= 1
                 yield self._begin(number, served, stays=False)
 
     def recall(self) -> None:
@@ -132,7 +144,7 @@ class Service:
         if not self._running or self._recall in self._recalled:
             return
         try:
-            self._recalls.push([self._recalls.entry(self._recall, None, EPOCH)], "skip")
+            self._recalls.push([self._recalls.entry(self._recall, None, EPOCH)], "ignore")
         except DuerowError as error:
             LOG.warning("%s: cannot recall its tasks, which end later by themselves: %s", self._run.pipeline, error)
         self._recalled.add(self._recall)
@@ -154,7 +166,7 @@ class Service:
             idle=FOR_EVER if stays else LINGER if self._lasts else 0.0,
             # Stations with a rate may have to wait although something is due, so tasks do not end for them.
             others=[job.station.name for job in self._others if not job.is_counted],
-            patience=SHORT_TURN if stays and self._run.places > 1 else 0.0,
+            patience=PATIENCE if stays and self._run.places > 1 else 0.0,
             only=dict(self._run.only),
         )
         self._tasks[number] = task
