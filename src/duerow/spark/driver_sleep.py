@@ -91,7 +91,8 @@ class DriverSleep:
         while not stop.is_set() and (left := until - monotonic()) > 0:
             if self._wakeup.wait(min(left, SHORT_SLEEP)):
                 self._heard = not self._ended.is_set()
-                self._ended.wait(after_push)
+                if after_push:
+                    self._ended.wait(after_push)
                 break
         self._ended.clear()
 
