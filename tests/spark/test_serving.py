@@ -16,9 +16,10 @@ import duerow
 from duerow import Frame, Pipeline, Relay, Sink, spark
 from duerow.queue.limits import RunLimits
 from duerow.spark import service as services
+from duerow.spark.consumer import TaskConsumer
 from duerow.spark.jobs import MessageJob, SparkRun, collect
 from duerow.spark.service import Service
-from duerow.spark.serving import FOR_EVER, RECALLS, Terms
+from duerow.spark.serving import FOR_EVER, RECALLS, Serving, Terms
 from duerow.spark.task import Access, serving_task
 from duerow.testing.clock import hours, seconds
 from duerow.testing.conformance.fixtures import Place
@@ -212,3 +213,52 @@ def test_tasks_with_old_limits_are_recalled_once_and_the_message_goes_with_the_l
         begun.service._tasks[0].over = True
         begun.service.close()
         assert not db.queue(RECALLS).find()
+
+
+def serving(db: duerow.Database, terms: Terms, *stations: Relay, chunk: int = 10) -> Serving:
+    return Serving(db, [TaskConsumer(station, db, max_hops=9, chunk=chunk) for station in stations], terms)
+
+
+def test_a_backlog_at_one_station_does_not_keep_others_waiting() -> None:
+    order: list[str] = []
+
+    def noting(message: duerow.Message) -> Any:
+        order.append(message.queue)
+        return message.payload
+
+    with duerow.connect("memory://") as db:
+        pushed(db, "a", 30)
+        pushed(db, "b", 10)
+        stations = Relay("a", noting, to="x"), Relay("b", noting, to="y")
+        tallies = serving(db, Terms("r/0", seconds=3_600), *stations).work()
+    assert order == [*["a"] * 10, *["b"] * 10, *["a"] * 20]
+    assert {name: tally.settled for name, tally in tallies.items()} == {"a": 30, "b": 10}
+
+
+def test_a_task_that_was_recalled_before_it_began_claims_nothing_and_others_work_on() -> None:
+    with duerow.connect("memory://") as db:
+        pushed(db, "a", 3)
+        db.queue(RECALLS).push(None, key="r/0")
+        (station,) = relays("a", "b")
+        assert serving(db, Terms("r/0", seconds=3_600, idle=FOR_EVER), station).work()["a"].claimed == 0
+        assert serving(db, Terms("r/1", seconds=3_600, idle=0.001), station).work()["a"].claimed == 3
+
+
+def test_a_task_that_waits_sleeps_longer_and_longer_over_what_it_cannot_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    with duerow.connect("memory://") as db:
+        (station,) = relays("a", "b")
+        task = serving(db, Terms("r/0", seconds=3_600, idle=FOR_EVER), station)
+        monkeypatch.setattr(TaskConsumer, "take", lambda *what: False)
+        pushed(db, "a", 1)
+
+        def sleep(most: float, *rest: Any) -> None:
+            slept.append(most)
+            if len(slept) == 3:
+                db.queue(RECALLS).push(None, key="r/0")
+
+        monkeypatch.setattr(task._sleep, "sleep", sleep)
+        task.work()
+    assert len(slept) == 3, "it does not look at the queue again and again"
