@@ -75,8 +75,10 @@ class DriverSleep:
         elif self._heard:
             self._ended.wait(self._in_vain.next())
 
-    def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event, after_push: float = 0.0) -> None:
+    def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event, after_push: float = 0.0) -> bool:
         """Sleep until a push, the end of a round, the time when something is due, or the stop of the run.
+
+        Return whether a push ended the sleep.
 
         Args:
             most: the longest sleep, in seconds.
@@ -95,6 +97,7 @@ class DriverSleep:
                     self._ended.wait(after_push)
                 break
         self._ended.clear()
+        return self._heard
 
     def close(self) -> None:
         """Stop listening."""

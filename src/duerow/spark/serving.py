@@ -27,6 +27,9 @@ T = TypeVar("T")
 RECALLS: Final = f"{RESERVED}recalls"
 """The queue in which drivers leave messages for their tasks: the key says which tasks should end."""
 
+COUNTED: Final = 10.0
+"""Seconds after which the counts for `stats` are written again, as workers do."""
+
 FOR_EVER: Final = float("inf")
 
 
@@ -70,7 +73,9 @@ class Serving:
         self._never = threading.Event()
         self._looked_at = monotonic() - (SHORT_TURN if terms.idle else 0.0)  # it may have been recalled before it began
         self._others_since: float | None = None
-        self._ends = self._again = False
+        self._counted_at = monotonic()
+        self._ends = self._looked_again = False
+        self._claims = True  # after a sleep that no push ended, a look comes before the next claims
 
     def work(self) -> Mapping[str, Tally]:
         """Work until the terms end it; return what was done for each station."""
@@ -78,7 +83,9 @@ class Serving:
         until += self._terms.seconds
         try:
             while not self._is_over(until):
-                if self._take_turns(until):
+                if monotonic() - self._counted_at > COUNTED:
+                    self._write_counts()
+                if self._claims and self._take_turns(until):
                     self._sleep.started(True)
                     last = monotonic()
                 elif (left := min(until, last + self._terms.idle) - monotonic()) > 0:
@@ -89,8 +96,12 @@ class Serving:
             self._sleep.close()
         for one in self._consumers:
             one.mark_left(self._tallies[one.name], one.name in self._known)
-        self._consumers[0].write_counts()
+        self._write_counts()
         return self._tallies
+
+    def _write_counts(self) -> None:
+        self._counted_at = monotonic()
+        self._consumers[0].write_counts()
 
     def _take_turns(self, until: float) -> bool:
         """Let each consumer handle a chunk; return whether any of them found something."""
@@ -136,11 +147,11 @@ class Serving:
         due = self._patiently(lambda: due_in(self._database, self._sleep.queues, self._only, wait))
         if is_due(due):
             self._look()
-            if self._ends or not self._again:  # it came after the last turn: the next one will find it
-                self._again = True
+            if self._ends or not self._looked_again:  # it came after the last turn: the next one will find it
+                self._claims = self._looked_again = True
                 return
-        self._again = False
-        self._sleep.sleep(most, due, self._never)
+        self._looked_again = False
+        self._claims = self._sleep.sleep(most, due, self._never)
         self._sleep.started(False)
 
     @property
