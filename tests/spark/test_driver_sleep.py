@@ -14,9 +14,9 @@ import pytest
 import duerow
 from bench.counting_proxy import counting
 from duerow import Pipeline, Relay, Sink
-from duerow.spark import driver_sleep, runner
+from duerow.spark import driver_sleep, runner, service
 from duerow.spark.consumer import due_in, is_due
-from duerow.spark.jobs import Job, MessageJob
+from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.runner import Runner
 from duerow.spark.task import Access
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
@@ -67,6 +67,7 @@ class Asleep:
         for module in (driver_sleep, runner):
             monkeypatch.setattr(module, "monotonic", lambda: sum(self.sleeps))
         monkeypatch.setattr(Job, "look_for_unknown", lambda *job, **now: None)
+        monkeypatch.setattr(service, "collect", lambda *what: stop.wait())
         self.stop = stop
 
 
@@ -80,6 +81,7 @@ def test_an_idle_driver_asks_about_all_stations_at_once_as_rarely_as_an_idle_wor
     assert max(asleep.sleeps) <= driver_sleep.SHORT_SLEEP, "a stop is seen meanwhile"
     growing, poll = 14, 5.0
     assert len(asleep.looks) <= growing + sum(asleep.sleeps) / (poll * 0.75)
+    assert sum(asleep.sleeps) / len(asleep.looks) > poll, "a task waits for messages, and the driver only adds others"
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
@@ -107,12 +109,13 @@ def running(db: duerow.Database, monkeypatch: pytest.MonkeyPatch, until: Any = N
     """A driver that sleeps for an hour unless it is woken; yields the stations of which it starts a round."""
     begun: list[str] = []
 
-    def round(job: MessageJob) -> None:
-        begun.append(job.station.name)
-        for reservation in job.queue.reserve_many(10):
-            reservation.commit()
+    def round(run: SparkRun, served: Sequence[MessageJob], *what: Any) -> None:
+        for job in served:
+            for reservation in job.queue.reserve_many(10):
+                begun.append(job.station.name)
+                reservation.commit()
 
-    monkeypatch.setattr(MessageJob, "round", round)
+    monkeypatch.setattr(service, "collect", round)
     monkeypatch.setattr(driver_sleep, "poll_interval", lambda woken: hours(1))
     monkeypatch.setattr(driver_sleep.Interval, "next", lambda interval, most: most)
     stop, slept = threading.Event(), threading.Event()

@@ -36,7 +36,7 @@ def _text(option: Any) -> str | None:
 
 
 @ONE_DATABASE
-def test_jobs_and_stages_are_called_by_their_station(
+def test_jobs_and_stages_are_called_by_their_stations(
     session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "_reached", probe.WeakKeyDictionary())
@@ -59,10 +59,9 @@ def test_jobs_and_stages_are_called_by_their_station(
         names = {name for id, name in described(session, kind).items() if id not in known}
         assert names == {
             "duerow: check of the executors",
-            "relay 'a' of pipeline 'p'",
+            "relay 'a', join 'c' of pipeline 'p'",
             "frame 'b' of pipeline 'p': check of its types",
             "frame 'b' of pipeline 'p': 6 messages",
-            "join 'c' of pipeline 'p'",
         }, kind
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,15 +23,12 @@ from pyspark.sql import SparkSession
 import duerow
 from duerow import Fork, Frame, Join, Message, Pipeline, Relay, Sink, Split, Switch, spark
 from duerow.pipeline import Station
-from duerow.queue.limits import RunLimits
 from duerow.retry import fixed, limited
-from duerow.spark import jobs, time_limit
+from duerow.spark import time_limit
 from duerow.spark.apart import ApartConsumer
 from duerow.spark.calls import Calls
 from duerow.spark.consumer import Tally
-from duerow.spark.jobs import MessageJob
 from duerow.spark.pickling import dumps
-from duerow.spark.task import Access
 from duerow.testing.clock import MovableClock, hours, minutes, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import eventually
@@ -81,9 +77,8 @@ def test_a_call_that_hangs_is_killed_and_a_failed_attempt_of_its_message_alone(
 
 @ONE_DATABASE
 def test_the_rest_of_a_chunk_goes_on_elsewhere_while_a_call_hangs(
-    session: SparkSession, place: Place, db: duerow.Database, monkeypatch: pytest.MonkeyPatch
+    session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
-    monkeypatch.setattr(jobs, "TURN", 1.0)
     ids = pushed(db, "a", 100)
     url, settings = place.url, place.settings
 
@@ -98,41 +93,6 @@ def test_the_rest_of_a_chunk_goes_on_elsewhere_while_a_call_hangs(
     spark.run(Pipeline("p", [station], outputs=["b"]), url, session, **settings)
 
     assert found(db, "b") == dict.fromkeys(ids, 1), "the call that hung was the only one, and saw the others arrive"
-
-
-def late(job: MessageJob, tasks: int) -> None:
-    """Let a station have a round with so many tasks that should have ended."""
-    job._running.append(jobs.StationRound("late", tasks, monotonic() - jobs.OVERDUE - 1))
-
-
-def test_a_station_has_another_round_with_the_tasks_that_no_call_holds_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[int | None] = [None]
-    monkeypatch.setattr(jobs, "unfinished", lambda *where: left[0])
-    with duerow.connect("memory://") as db:
-        for limited_parallelism, unfinished, free in [
-            (False, 1, 3),
-            (False, 4, 0),
-            (False, None, 3),  # Spark can have only so many at once anyway
-            (True, 1, 3),
-            (True, None, 0),
-        ]:
-            left[0] = unfinished
-            run: Any = SimpleNamespace(
-                pipeline=Pipeline("p", [station := Sink("a", print)]),
-                spark=None,
-                database=db,
-                access=Access("r", "memory://", {}),
-                chunk=10,
-                parallelism=4,
-                limited_parallelism=limited_parallelism,
-                limited=set(),
-            )
-            job = MessageJob(run, station)
-            assert (job.rounds, job._free_tasks()) == (1, 4)
-            late(job, 4)
-            assert (job.rounds, job._free_tasks()) == (2 if free else 1, free)
-            job.limit(RunLimits(rate=5))
-            assert job.rounds == 1, "messages that are counted need one task that counts them all"
 
 
 def until_there_is(file: Path) -> Callable[[Message], Any]:

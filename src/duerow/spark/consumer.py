@@ -102,8 +102,8 @@ class Tally(msgspec.Struct):
 
 COUNTS: Final = tuple(name for name in Tally.__struct_fields__ if name != "observed")
 
-SCHEMA: Final = ", ".join(f"{name} long" for name in COUNTS)
-"""The columns that a task returns to the driver: counts, never a message."""
+SCHEMA: Final = ", ".join(["station string", *(f"{name} long" for name in COUNTS)])
+"""The columns that a task returns to the driver, one row for each station: counts, never a message."""
 
 
 _NOW: Final = timedelta(0)
@@ -228,6 +228,16 @@ class TaskConsumer(TaskSettler):
         self._limit = min(FIRST, self._chunk)
         self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
 
+    @property
+    def name(self) -> str:
+        """The station's name."""
+        return self._station.name
+
+    @property
+    def only(self) -> Mapping[str, Collection[str]]:
+        """See `OnlyKinds`, for the station's queue alone."""
+        return self._queue.only
+
     def work(
         self, seconds: float, most: int | None = None, others: Sequence[str] = (), only: OnlyKinds | None = None
     ) -> Tally:
@@ -236,19 +246,34 @@ class TaskConsumer(TaskSettler):
         Messages must not wait at other stations until a busy station has finished, so a task ends earlier if something
         is due in the other queues; for queues in `only`, only their kinds count.
         """
-        tally, known = Tally(), bool(self._queue.only)
+        tally, known = Tally(), bool(self.only)
         begun = time.monotonic()
         while (spent := time.monotonic() - begun) < seconds:
             if spent > SHORT_TURN and others and self._is_due(others, only or {}):
                 break
-            limit = self._limit if most is None else min(self._limit, most - tally.claimed)
-            if not limit or not (reservations := self._claim(limit)):
+            if not self.take(tally, most):
                 break
-            self._handle(reservations, tally)
-        if self._queue.only and (not known or not tally.claimed):  # it has met unknown kinds, or found nothing else
-            tally.left = 1
+        self.mark_left(tally, known)
         self.write_counts()
         return tally
+
+    def take(self, tally: Tally, most: int | None = None) -> bool:
+        """Claim and handle one chunk; return whether anything was due.
+
+        Args:
+            tally: what to add the counts to.
+            most: how many messages the tally may count as claimed; None: any number.
+        """
+        limit = self._limit if most is None else min(self._limit, most - tally.claimed)
+        if not limit or not (reservations := self._claim(limit)):
+            return False
+        self._handle(reservations, tally)
+        return True
+
+    def mark_left(self, tally: Tally, known: bool) -> None:
+        """Record that messages were left; if this was `known` before, only if nothing else was found."""
+        if self.only and (not known or not tally.claimed):
+            tally.left = 1
 
     def _is_due(self, queues: Sequence[str], only: OnlyKinds) -> bool:
         """Return whether something is due in one of these queues; False if the database does not answer."""

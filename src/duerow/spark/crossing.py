@@ -18,6 +18,8 @@ class CrossingJob(Job):
         station: the station.
     """
 
+    needs_slots = False
+
     def __init__(self, run: SparkRun, station: Crossing) -> None:
         super().__init__(run, station)
         self._worker = CrossingWorker(station, run.database, run.pipeline.max_hops)

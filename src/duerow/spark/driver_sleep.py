@@ -75,8 +75,17 @@ class DriverSleep:
         elif self._heard:
             self._ended.wait(self._in_vain.next())
 
-    def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event) -> None:
-        """Sleep until a push, the end of a round, the time when something is due, or the stop of the run."""
+    def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event, after_push: float = 0.0) -> bool:
+        """Sleep until a push, the end of a round, the time when something is due, or the stop of the run.
+
+        Return whether a push ended the sleep.
+
+        Args:
+            most: the longest sleep, in seconds.
+            due_in: how long until something is due.
+            stop: stops the run.
+            after_push: the seconds for which to sleep on after a push, so that others can handle it in the meantime.
+        """
         seconds = self._interval.next(most)
         if due_in is not None and due_in > timedelta(0):
             seconds = min(seconds, due_in.total_seconds())
@@ -84,8 +93,11 @@ class DriverSleep:
         while not stop.is_set() and (left := until - monotonic()) > 0:
             if self._wakeup.wait(min(left, SHORT_SLEEP)):
                 self._heard = not self._ended.is_set()
+                if after_push:
+                    self._ended.wait(after_push)
                 break
         self._ended.clear()
+        return self._heard
 
     def close(self) -> None:
         """Stop listening."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,7 +15,7 @@ from duerow.errors import ConfigurationError, StationFailed
 from duerow.pipeline import Crossing, Join, Pipeline, Station
 from duerow.queue.limits import NONE, RunLimits
 from duerow.spark.consumer import COUNTS, OUTAGE, SCHEMA, Tally
-from duerow.spark.labels import grouped, labelled, unfinished
+from duerow.spark.labels import labelled
 from duerow.spark.probe import last_line
 from duerow.spark.task import Access, Assignment, task
 from duerow.sync.database import Database
@@ -31,11 +30,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Work = Callable[[Any], Any]
+"""The function of a task, for `mapInArrow`."""
+
 TURN: Final = 5.0
 """Seconds after which a task ends even if more is due, so that no station waits long for a free slot."""
 
-OVERDUE: Final = 1.0
-"""Seconds past its time after which a task is assumed to hang in a call; until then it may settle its last chunk."""
+LISTED: Final = 6
+"""The most stations by which Spark's pages call a job; the others are only counted."""
 
 PROCESS_ENDED: Final = "Python worker exited unexpectedly"
 """Spark's message when a Python process of a task has exited."""
@@ -54,7 +56,7 @@ class SparkRun:
         access: the executors' access to the queues.
         chunk: the maximum number of messages that a task of a message station claims.
         parallelism: how many tasks of a station run at once.
-        limited_parallelism: whether no more may run at once, even if Spark has room for them.
+        places: how many tasks Spark can run at once.
         stop: set when nothing more may begin.
         only: for queues that hold other kinds too, the kinds that their stations know; see `OnlyKinds`.
         limited: the queues whose rate operators limit.
@@ -66,7 +68,7 @@ class SparkRun:
     access: Access
     chunk: int
     parallelism: int
-    limited_parallelism: bool = False
+    places: int = 1
     stop: threading.Event = field(default_factory=threading.Event)
     only: dict[str, Collection[str]] = field(default_factory=dict)
     limited: set[str] = field(default_factory=set)
@@ -76,9 +78,9 @@ class SparkRun:
         """The tag of all of the run's jobs, by which they can be cancelled."""
         return f"duerow-{self.access.run}"
 
-    def labelled(self, station: Station, more: str = "", *tags: str) -> AbstractContextManager[None]:
-        """Label the Spark jobs that this thread starts in a block with their station and what they do for it."""
-        return labelled(self.spark, f"{station} of {self.pipeline}{more}", self.tag, *tags)
+    def labelled(self, stations: object, more: str = "", *tags: str) -> AbstractContextManager[None]:
+        """Label the Spark jobs that this thread starts in a block with their stations and what they do for them."""
+        return labelled(self.spark, f"{stations} of {self.pipeline}{more}", self.tag, *tags)
 
 
 class Job(ABC):
@@ -102,6 +104,9 @@ class Job(ABC):
         self._limits = NONE
         self.tally = Tally()
         self._counting = threading.Lock()
+
+    needs_slots = True
+    """Whether its rounds are Spark jobs."""
 
     @property
     def rounds(self) -> int:
@@ -143,8 +148,11 @@ class Job(ABC):
         """Return the database's answer; if it does not answer, wait as long as tasks do."""
         return patiently(ask, OUTAGE, self._run.stop.wait)
 
-    def limit(self, limits: RunLimits) -> None:
-        """Apply the operators' limits from now on; running tasks finish what they have begun."""
+    def limit(self, limits: RunLimits) -> bool:
+        """Apply the operators' limits from now on, and return whether they are new.
+
+        Running tasks finish what they have begun.
+        """
         before, self._limits = self._limits, limits
         if (limits.rate, limits.rate_span) != (before.rate, before.rate_span):
             self._limited = budget_of(None if limits.rate is None else (limits.rate, limits.rate_span))
@@ -152,6 +160,7 @@ class Job(ABC):
             self._run.limited.discard(self.queue.name)
         else:
             self._run.limited.add(self.queue.name)
+        return limits != before
 
     @property
     def may_begin(self) -> bool:
@@ -177,6 +186,11 @@ class Job(ABC):
         return [budget for budget in (self._budget, self._limited) if budget is not None]
 
     @property
+    def is_counted(self) -> bool:
+        """Whether a rate applies, so that all messages that begin must be counted."""
+        return bool(self._budgets)
+
+    @property
     def looks_in(self) -> float | None:
         """The seconds until it next looks outside the queues for more to do; None: it does not look."""
         return None
@@ -192,120 +206,100 @@ class Job(ABC):
         """Release the resources that it has opened."""
 
 
-@dataclass(frozen=True, eq=False)
-class StationRound:
-    """A running round of a message station.
-
-    Attributes:
-        group: the group of its Spark job.
-        tasks: how many tasks it began with.
-        until: when its tasks end, unless a call hangs.
-    """
-
-    group: str
-    tasks: int
-    until: float
-
-    @property
-    def is_overdue(self) -> bool:
-        """Whether one of its tasks must be hanging in a call."""
-        return time.monotonic() > self.until + OVERDUE
-
-
 class MessageJob(Job):
-    """Rounds of a station whose function is called for each message; their tasks are consumers of its queue."""
+    """A station whose function is called for each message; the tasks that work for it are consumers of its queue.
+
+    Usually its tasks serve other stations too; see `duerow.spark.service`. It has rounds of its own if its messages are
+    counted because of a rate.
+    """
 
     def __init__(self, run: SparkRun, station: Station) -> None:
         super().__init__(run, station)
-        self._running: list[StationRound] = []
         others = [one for one in run.pipeline.consumers if one is not station and one.begins_at_most is None]
         self._others = [one for one in others if not isinstance(one, Crossing)]  # these need none of Spark's slots
-        self._assignment = Assignment(
+        self.assignment = Assignment(
             run.access, station.name, pickled(station, station), run.pipeline.max_hops, run.chunk, TURN
         )
 
     @property
-    def rounds(self) -> int:
-        """One, plus the rounds that hang in a call if tasks are free for another round and no rate applies."""
-        with self._counting:
-            overdue = sum(one.is_overdue for one in self._running)
-        if not overdue or self._budgets:
-            return 1
-        return overdue + (self._free_tasks() > 0)
-
-    def _free_tasks(self) -> int:
-        """How many more tasks of this station may begin, given those that run."""
-        run = self._run
-        with self._counting:
-            running = [*self._running]
-        return min(run.parallelism, self._limits.concurrency or run.parallelism) - sum(map(self._tasks_of, running))
-
-    def _tasks_of(self, round: StationRound) -> int:
-        """How many tasks of a round still run; if Spark cannot tell, all of them if there is a limit, otherwise one."""
-        if not round.is_overdue:
-            return round.tasks
-        left = unfinished(self._run.spark, round.group)
-        if left is not None:
-            return left
-        return round.tasks if self._run.limited_parallelism or self._limits.concurrency else 1
+    def tasks(self) -> int:
+        """How many tasks may work for it at once."""
+        return min(self._run.parallelism, self._limits.concurrency or self._run.parallelism)
 
     def round(self) -> None:
         """Run tasks until they end; only one task if messages are counted, so that it can count all of them."""
-        most = self._room()
-        tasks = max(1, self._free_tasks()) if most is None else 1
-        round = StationRound(f"{self._run.tag}-{secrets.token_hex(4)}", tasks, time.monotonic() + TURN)
-        with self._counting:
-            self._running.append(round)
-        try:
-            self._work(round, most)
-        finally:
-            with self._counting:
-                self._running.remove(round)
-
-    def _work(self, round: StationRound, most: int | None) -> None:
-        run, tasks = self._run, round.tasks
+        run, most = self._run, self._room()
+        tasks = self.tasks if most is None else 1
         LOG.debug("%s of %s: %d tasks", self.station, run.pipeline, tasks)
         self.look_for_unknown()
         # Stations with a rate may have to wait although something is due, so tasks do not end earlier for them.
         others = [one.name for one in self._others if one.name not in run.limited]
-        work = task(replace(self._assignment, others=others, most=most, only=dict(run.only)))
-        with run.labelled(self.station), grouped(run.spark, round.group):
-            try:
-                rows = run.spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
-            except Exception as error:
-                if self._runs_apart_after(error):
-                    return
-                raise StationFailed(
-                    f"{self.station} of {run.pipeline} failed on Spark: {last_line(error)}. The messages that its "
-                    "tasks held are due again when their leases end"
-                ) from error
-        done = [Tally(*(row[name] for name in COUNTS)) for row in rows]
+        assignment = replace(self.assignment, others=others, most=most, only=dict(run.only))
+        begun = collect(run, [self], task(assignment), tasks)
         # They began before now, so counting them from now on cannot allow too many.
-        self._spend(sum(one.claimed - one.released for one in done))
-        if any(one.left for one in done):
-            self.met_unknown()
-        for one in done:
-            one.left = 0  # not a count, only a sign that there are some
-            self.count(one)
-        LOG.info("%s of %s: %s", self.station, run.pipeline, self.tally)
+        self._spend(sum(one.claimed - one.released for one in begun))
 
-    def _runs_apart_after(self, error: Exception) -> bool:
-        """Return whether a round failed because Python processes ended, and the next rounds can avoid that.
+    def has_done(self, tally: Tally) -> None:
+        """Add what a task has done."""
+        if tally.left:
+            self.met_unknown()
+            tally.left = 0  # not a count, only a sign that there are some
+        self.count(tally)
+
+    def run_apart(self) -> bool:
+        """Call its function in separate processes from now on; return False if it cannot be called there.
 
         A function that hangs or crashes ends a process at each attempt, and Spark gives up after a few of them. In a
         separate process it fails only the attempt of its own message.
         """
-        if self._assignment.apart or isinstance(self.station, Join) or PROCESS_ENDED not in str(error):
+        if isinstance(self.station, Join):
             return False
-        LOG.warning(
-            "%s of %s: %s; from now on its function runs in separate processes, and a call is abandoned after the "
-            "station's timeout, or its lease if it has none",
-            self.station,
-            self._run.pipeline,
-            last_line(error),
-        )
-        self._assignment = replace(self._assignment, apart=True)
+        self.assignment = replace(self.assignment, apart=True)
         return True
+
+
+def collect(run: SparkRun, served: Sequence[MessageJob], work: Work, tasks: int) -> list[Tally]:
+    """Run tasks that serve stations, add what they have done to the stations' tallies, and return it.
+
+    Args:
+        run: what the stations share.
+        served: the stations.
+        work: their function.
+        tasks: how many there are.
+    """
+    apart, stations = [one.assignment.apart for one in served], _listed(served)
+    with run.labelled(stations):
+        try:
+            rows = run.spark.range(0, tasks, 1, tasks).mapInArrow(work, SCHEMA).collect()
+        except Exception as error:
+            if PROCESS_ENDED in str(error) and any(
+                [job.run_apart() for job, was in zip(served, apart, strict=True) if not was]
+            ):
+                LOG.warning(
+                    "%s of %s: %s; from now on functions run in separate processes, and a call is abandoned after its "
+                    "station's timeout, or its lease if it has none",
+                    stations,
+                    run.pipeline,
+                    last_line(error),
+                )
+                return []
+            raise StationFailed(
+                f"{stations} of {run.pipeline} failed on Spark: {last_line(error)}. The messages that its tasks held "
+                "are due again when their leases end"
+            ) from error
+    done = {job.station.name: job for job in served}
+    tallies = []
+    for row in rows:
+        tallies.append(Tally(*(row[name] for name in COUNTS)))
+        done[row["station"]].has_done(tallies[-1])
+    for job in served:
+        LOG.info("%s of %s: %s", job.station, run.pipeline, job.tally)
+    return tallies
+
+
+def _listed(served: Sequence[MessageJob]) -> str:
+    names = [*dict.fromkeys(str(one.station) for one in served)]  # a join has two queues
+    return ", ".join(names if len(names) <= LISTED else [*names[: LISTED - 1], f"{len(names) - LISTED + 1} others"])
 
 
 def pickled(station: Station, what: Any) -> bytes:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DESCRIPTION: Final = "spark.job.description"
-GROUP: Final = "spark.jobGroup.id"
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:
@@ -45,33 +44,6 @@ def labelled(spark: SparkSession, description: str, *tags: str) -> Iterator[None
             remove(tag)
         if context is not None:
             context.setLocalProperty(DESCRIPTION, before)  # type: ignore[arg-type]
-
-
-@contextmanager
-def grouped(spark: SparkSession, group: str) -> Iterator[None]:
-    """Name the jobs that this thread starts in a block, for `unfinished`; on Spark Connect this does nothing."""
-    context = context_of(spark)
-    if context is None:
-        yield
-        return
-    before = context.getLocalProperty(GROUP)
-    context.setLocalProperty(GROUP, group)
-    try:
-        yield
-    finally:
-        context.setLocalProperty(GROUP, before)  # type: ignore[arg-type]
-
-
-def unfinished(spark: SparkSession, group: str) -> int | None:
-    """Return how many tasks of the jobs in a group have not finished; None if this session cannot tell."""
-    context = context_of(spark)
-    if context is None:
-        return None
-    tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-    counts = [stage.numTasks - stage.numCompletedTasks for stage in stages if stage is not None]
-    return sum(counts) if counts else None
 
 
 def cancel(spark: SparkSession, tag: str) -> None:

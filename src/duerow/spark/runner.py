@@ -1,11 +1,11 @@
-"""Run a pipeline on Spark: all stations at the same time, each in rounds while its queue has something due."""
+"""Run a pipeline on Spark: tasks serve all message stations; stations of other kinds have rounds, at the same time."""
 
 from __future__ import annotations
 
 import logging
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -26,6 +26,7 @@ from duerow.spark.labels import cancel, context_of
 from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
+from duerow.spark.service import Service
 from duerow.spark.session import session
 from duerow.spark.stored_columns import check_accepted, graph_with_columns
 from duerow.spark.tables.delivery import deliverer
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
 
 MESSAGES_PER_CHUNK: Final = 2_000
 """The maximum number of messages that a task claims, handles and settles at once."""
+
+ROUNDS: Final = 2
+"""The most rounds of a station at once."""
+
+RARELY: Final = 3
+"""How many times longer than an idle worker the driver sleeps while a task waits for the messages of all stations."""
 
 LOG: Final = logging.getLogger("duerow.spark")
 
@@ -154,7 +161,7 @@ def _runner(
         places = probe(spark, url, settings)
         database._declare(pipeline, graph_with_columns(pipeline, spark), rehome, accepted)
         access = Access(secrets.token_hex(6), url, settings)
-        runner = Runner(pipeline, spark, database, access, chunk, parallelism or places, parallelism is not None)
+        runner = Runner(pipeline, spark, database, access, chunk, parallelism or places, places)
         try:
             yield runner
         finally:
@@ -171,7 +178,7 @@ class Runner:
         access: how the executors reach the database.
         chunk: the maximum number of messages that a task claims.
         parallelism: how many tasks of a station run at once.
-        limited_parallelism: whether no more may run at once, even if Spark has room for them.
+        places: how many tasks Spark can run at once; default: `parallelism`.
     """
 
     def __init__(
@@ -182,12 +189,13 @@ class Runner:
         access: Access,
         chunk: int,
         parallelism: int,
-        limited_parallelism: bool = False,
+        places: int | None = None,
     ) -> None:
         self._pipeline, self._spark, self._database = pipeline, spark, database
-        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism, limited_parallelism)
+        self._run = SparkRun(pipeline, spark, database, access, chunk, parallelism, places or parallelism)
         self._jobs = [_job(self._run, station) for station in pipeline.consumers]
-        self._running: list[tuple[Job, Future[None]]] = []
+        self._service = Service(self._run, self._jobs, lasts=False)
+        self._running: list[tuple[Job | None, Future[None]]] = []
         self._stop = self._run.stop
         self._next: timedelta | None = None
         names = [job.station.name for job in self._jobs]
@@ -209,9 +217,10 @@ class Runner:
         return self.tallies
 
     def run(self, until: Until, stop: threading.Event, progress: bool | None = False) -> Tallies:
-        """Run rounds, those of different stations at the same time, until there is nothing left to do."""
+        """Serve message stations, and run rounds of the others at the same time, until there is nothing left to do."""
         self._stop, sleep = stop, self._sleep
-        most = (1 + self._run.parallelism) * len(self._jobs)  # each of a station's tasks may hang in a separate round
+        self._service = service = Service(self._run, self._jobs, lasts=until is None)
+        most = self._run.parallelism + ROUNDS * len(self._jobs)
         with ThreadPoolExecutor(most, "duerow-station") as threads, bars(progress, self._left) as show:
             try:
                 while not stop.is_set():
@@ -223,9 +232,11 @@ class Runner:
                     sleep.started(self._start(threads))
                     if not self._running and not self._waits(until) and self._is_over(until):
                         break
-                    sleep.sleep(self._longest_sleep(until), self._next, stop)
+                    sleep.sleep(self._longest_sleep(until), self._next, stop, service.takes_pushes_in)
+                service.recall()
             except Exception:
-                raise  # the other stations' tasks finish and settle what they hold
+                service.recall()  # the other stations' tasks finish and settle what they hold
+                raise
             except BaseException:
                 self._run.stop.set()
                 cancel(self._spark, self._run.tag)
@@ -233,6 +244,7 @@ class Runner:
             finally:
                 self._run.stop.set()
                 sleep.close()
+        service.close()
         self._collect()
         return self.tallies
 
@@ -265,8 +277,8 @@ class Runner:
         except StoreUnavailable as error:
             LOG.warning("%s: cannot read the limits of its stations: %s", self._pipeline, error)
             return
-        for job in self._jobs:
-            job.limit(found.get(job.queue.name, limits.NONE))
+        if any([job.limit(found.get(job.queue.name, limits.NONE)) for job in self._jobs]):
+            self._service.recall()  # tasks that began with other limits
 
     def _left(self, queue: str) -> int:
         """Return how many messages of a queue have a due time."""
@@ -281,18 +293,30 @@ class Runner:
             round.result()
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Start a round of each station that has something due and room for a round; return whether any was started."""
-        able = [job for job in self._jobs if job.may_begin and self._rounds_of(job) < job.rounds]
+        """Start what should work on stations with something due; return whether anything was started."""
+        able = [job for job in self._jobs if job.may_begin and self._has_room(job)]
         names = [job.station.name for job in able]
-        self._next = self._due_in(names, timedelta(seconds=self._sleep.poll)) if able else None
-        if not is_due(self._next):
+        self._next = self._due_in(names, timedelta(seconds=RARELY * self._sleep.poll)) if able else None
+        due = [job for job in able if len(able) == 1 or self._is_due(job)] if is_due(self._next) else []
+        if self._stop.is_set():
             return False
-        due = [job for job in able if len(able) == 1 or self._is_due(job)]
+        served = [job for job in due if self._service.serves(job)]
         for job in due:
-            round = threads.submit(job.round)
-            self._running.append((job, round))
-            round.add_done_callback(lambda _: self._sleep.wake())
-        return bool(due)
+            if job not in served:
+                self._submit(threads, job, job.round)
+        may_wait = not any(job is not None and job.needs_slots for job, _ in self._running)
+        begun = [*self._service.begin(served, may_wait)]
+        for work in begun:
+            self._submit(threads, None, work)
+        return bool(begun) or len(due) > len(served)
+
+    def _submit(self, threads: ThreadPoolExecutor, job: Job | None, work: Callable[[], None]) -> None:
+        round = threads.submit(work)
+        self._running.append((job, round))
+        round.add_done_callback(lambda _: self._sleep.wake())
+
+    def _has_room(self, job: Job) -> bool:
+        return self._service.has_room(job) if self._service.serves(job) else self._rounds_of(job) < job.rounds
 
     def _look_for_more(self) -> None:
         for job in self._jobs:
@@ -306,10 +330,14 @@ class Runner:
         return until is None or (self._next is not None and (until == "empty" or is_due(self._next)))
 
     def _longest_sleep(self, until: Until) -> float:
-        """The longest sleep: that of an idle worker, if only a push can give the driver something to do."""
-        only_pushes = until is None and not self._running and all(job.may_begin for job in self._jobs)
-        looks = [job.looks_in for job in self._jobs]
-        return min([self._sleep.poll if only_pushes else SHORT_SLEEP, *(one for one in looks if one is not None)])
+        """The longest sleep: that of an idle worker, or longer, if only a push can give the driver something to do."""
+        rounds = any(job is not None for job, _ in self._running)
+        only_pushes = until is None and not rounds and all(job.may_begin for job in self._jobs)
+        longest = SHORT_SLEEP
+        if only_pushes and self._service.only_waits:  # if all stations are served, the driver only adds tasks
+            longest = self._sleep.poll * (RARELY if all(map(self._service.serves, self._jobs)) else 1)
+        looks = [self._service.looks_in, *(job.looks_in for job in self._jobs)]
+        return min([longest, *(max(0.0, one) for one in looks if one is not None)])
 
     def _is_over(self, until: Until) -> bool:
         """Whether there is nothing left to wait for.

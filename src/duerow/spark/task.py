@@ -1,4 +1,4 @@
-"""A task of a message station, in an executor: claim a chunk, call the function for each message, settle, repeat.
+"""A task of message stations, in an executor: claim a chunk, call the function for each message, settle, repeat.
 
 A task is a consumer like any other. Its messages are fenced by id and token, so their safety does not depend on Spark:
 a task that is repeated, duplicated or killed can neither lose a message nor send one on twice. The messages of a killed
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from duerow.pipeline import Station
 from duerow.spark.apart import ApartConsumer, WatchedConsumer
 from duerow.spark.calls import Calls
-from duerow.spark.consumer import COUNTS, OnlyKinds, TaskConsumer
+from duerow.spark.consumer import COUNTS, OnlyKinds, Tally, TaskConsumer
 from duerow.spark.gc_freeze import keep_what_is_imported
+from duerow.spark.serving import Serving, Terms
 from duerow.sync.database import Database, connect
 from duerow.telemetry.startup import start as telemetry
 
@@ -74,16 +75,44 @@ def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[R
     """Return the function for `mapInArrow`; query plans show it by the station's name."""
 
     def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-        from pyarrow import RecordBatch
-
         for _ in batches:  # the rows only determine the number of tasks
             pass
         tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others, assignment.only)
         keep_what_is_imported()
-        yield RecordBatch.from_pydict({name: [getattr(tally, name)] for name in COUNTS})
+        yield _rows({assignment.name: tally})
 
     work.__name__ = assignment.name
     return work
+
+
+def serving_task(
+    name: str, assignments: Sequence[Assignment], terms: Terms
+) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
+    """Return the function for `mapInArrow` of a task that serves several stations.
+
+    Args:
+        name: the function's name in query plans.
+        assignments: the stations.
+        terms: how long it serves them.
+    """
+
+    def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        for _ in batches:
+            pass
+        serving = Serving(database_of(assignments[0].access), [_consumer(one) for one in assignments], terms)
+        keep_what_is_imported()
+        yield _rows(serving.work())
+
+    work.__name__ = name
+    return work
+
+
+def _rows(tallies: Mapping[str, Tally]) -> RecordBatch:
+    """Return the counts of stations as rows for the driver; see SCHEMA."""
+    from pyarrow import RecordBatch
+
+    counts = {name: [getattr(one, name) for one in tallies.values()] for name in COUNTS}
+    return RecordBatch.from_pydict({"station": [*tallies], **counts})
 
 
 @lru_cache(maxsize=4)
@@ -92,7 +121,7 @@ def database_of(access: Access) -> Database:
     return connect(access.url, **access.settings)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _consumer(assignment: Assignment) -> TaskConsumer:
     """Return this process's consumer of a station."""
     telemetry()
