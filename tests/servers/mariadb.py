@@ -69,7 +69,7 @@ def running(durable: bool = False, *more: str) -> Iterator[str]:
         # It runs before the first connection is taken, so that there is no time without a password.
         first = write_secret(home / "first.sql", FIRST.format(password=password), owner)
         place = [f"--datadir={data}", f"--port={port}", f"--init-file={first}"]
-        server = [mariadb.server, "--no-defaults", base, *place, *settings]
+        server: list[str | Path] = [mariadb.server, "--no-defaults", base, *place, *settings]
         url = f"mysql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
         with serving(server, home, lambda: create_database(port, password), owner, env=environment):
             yield url

@@ -179,4 +179,6 @@ def _answers(url: str) -> None:
 def server_version(url: str) -> str:
     """Return what a server says of itself, such as `15.13 (Debian 15.13-0+deb12u1)`."""
     with psycopg.connect(url, connect_timeout=5) as connection:
-        return str(connection.execute("SHOW server_version").fetchone()[0])
+        answer = connection.execute("SHOW server_version").fetchone()
+        assert answer is not None
+        return str(answer[0])

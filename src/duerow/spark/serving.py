@@ -15,7 +15,7 @@ from datetime import timedelta
 from time import monotonic
 from typing import Final, TypeVar
 
-from duerow.queue.audit import RESERVED
+from duerow.queue.reserved import RESERVED
 from duerow.spark.consumer import OUTAGE, SHORT_TURN, OnlyKinds, Tally, TaskConsumer, due_in, is_due
 from duerow.spark.driver_sleep import DriverSleep
 from duerow.sync.database import Database
