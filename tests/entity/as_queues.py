@@ -36,8 +36,8 @@ class RowsAsQueues:
         """Return the queue of a table."""
         return RowsAsQueue(self, name, self._open(MODELS[name].sending, on_done="delete", **terms))
 
-    def queues(self) -> list[str]:
-        """The tables that have rows."""
+    def queues(self, *, reserved: bool = False) -> list[str]:
+        """The tables that have rows; none of them is reserved."""
         return [name for name in MODELS if self.find(Query(name))]
 
     def run(self, plan: Callable[[], Any]) -> Any:
