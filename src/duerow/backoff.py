@@ -45,6 +45,10 @@ class Delays:
         self._next, self._given = min(2 * self._next, longest), True
         return min(spread(seconds, *self._spread), longest)
 
+    def rest(self) -> None:
+        """Continue with the longest delay, as after many tries in vain."""
+        self._next = self._most
+
     def reset(self) -> None:
         """Start again with the first delay, since a try succeeded."""
         self._next, self._given = self._first, False

@@ -54,6 +54,10 @@ class DriverSleep:
             LOG.warning("%s: cannot listen for pushes: %s; polling instead", self._run, error)
         self._hears, self._told_deaf = False, True
 
+    def rest(self) -> None:
+        """Begin with the longest sleep, because nothing has happened for long enough."""
+        self._interval.rest()
+
     def listen(self) -> None:
         """Start listening for pushes, if the database reports them."""
         self._wakeup.listen()

@@ -70,6 +70,8 @@ class Serving:
         self._known = {one.name for one in consumers if one.only}
         heard = [*self._queues, *terms.others, RECALLS]
         self._sleep = DriverSleep("serving", database.queue(self._queues[0]), heard)
+        if terms.idle == FOR_EVER:  # it takes over from another task, or from the driver, which would have slept on
+            self._sleep.rest()
         self._never = threading.Event()
         self._looked_at = monotonic() - (SHORT_TURN if terms.idle else 0.0)  # it may have been recalled before it began
         self._others_since: float | None = None
@@ -116,7 +118,7 @@ class Serving:
         return found
 
     def _is_over(self, until: float) -> bool:
-        if monotonic() - self._looked_at >= SHORT_TURN:
+        if self._claims and monotonic() - self._looked_at >= SHORT_TURN:  # the look after a sleep finds recalls too
             self._look()
         return self._ends or monotonic() >= until
 
