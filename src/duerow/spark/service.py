@@ -17,8 +17,8 @@ from typing import Final
 from duerow.clock import EPOCH
 from duerow.errors import DuerowError
 from duerow.spark.jobs import TURN, Job, MessageJob, SparkRun, collect
-from duerow.spark.serving import FOR_EVER, RECALLS, Terms
 from duerow.spark.task import serving_task
+from duerow.spark.task_service import FOR_EVER, RECALLS, Terms
 from duerow.sync.own_messages import OwnMessages
 
 LIFE: Final = 60.0

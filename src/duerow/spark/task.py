@@ -19,7 +19,7 @@ from duerow.spark.apart import ApartConsumer, WatchedConsumer
 from duerow.spark.calls import Calls
 from duerow.spark.consumer import COUNTS, OnlyKinds, Tally, TaskConsumer
 from duerow.spark.gc_freeze import keep_what_is_imported
-from duerow.spark.serving import Serving, Terms
+from duerow.spark.task_service import TaskService, Terms
 from duerow.sync.database import Database, connect
 from duerow.telemetry.startup import start as telemetry
 
@@ -99,9 +99,9 @@ def serving_task(
     def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         for _ in batches:
             pass
-        serving = Serving(database_of(assignments[0].access), [_consumer(one) for one in assignments], terms)
+        service = TaskService(database_of(assignments[0].access), [_consumer(one) for one in assignments], terms)
         keep_what_is_imported()
-        yield _rows(serving.work())
+        yield _rows(service.work())
 
     work.__name__ = name
     return work

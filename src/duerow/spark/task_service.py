@@ -54,7 +54,7 @@ class Terms:
     only: OnlyKinds = field(default_factory=dict)
 
 
-class Serving:
+class TaskService:
     """The consumers of one task. Each handles one chunk at a time, so that no backlog keeps other stations waiting.
 
     Args:

@@ -19,8 +19,8 @@ from duerow.spark import service as services
 from duerow.spark.consumer import TaskConsumer
 from duerow.spark.jobs import MessageJob, SparkRun, collect
 from duerow.spark.service import Service
-from duerow.spark.serving import FOR_EVER, RECALLS, Serving, Terms
 from duerow.spark.task import Access, serving_task
+from duerow.spark.task_service import FOR_EVER, RECALLS, TaskService, Terms
 from duerow.testing.clock import hours, seconds
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import eventually
@@ -215,8 +215,8 @@ def test_tasks_with_old_limits_are_recalled_once_and_the_message_goes_with_the_l
         assert not db.queue(RECALLS).find()
 
 
-def serving(db: duerow.Database, terms: Terms, *stations: Relay, chunk: int = 10) -> Serving:
-    return Serving(db, [TaskConsumer(station, db, max_hops=9, chunk=chunk) for station in stations], terms)
+def serving(db: duerow.Database, terms: Terms, *stations: Relay, chunk: int = 10) -> TaskService:
+    return TaskService(db, [TaskConsumer(station, db, max_hops=9, chunk=chunk) for station in stations], terms)
 
 
 def test_a_backlog_at_one_station_does_not_keep_others_waiting() -> None:
