@@ -244,6 +244,13 @@ def test_a_task_that_was_recalled_before_it_began_claims_nothing_and_others_work
         assert serving(db, Terms("r/1", seconds=3_600, idle=0.001), station).work()["a"].claimed == 3
 
 
+def test_a_task_that_stays_begins_with_long_sleeps_and_one_that_lingers_with_short_ones() -> None:
+    with duerow.connect("memory://") as db:
+        (station,) = relays("a", "b")
+        staying, lingering = (serving(db, Terms("r/0", seconds=3_600, idle=idle), station) for idle in (FOR_EVER, 2.0))
+        assert staying._sleep._interval.next(5.0) > 3 > lingering._sleep._interval.next(5.0)
+
+
 def test_a_task_that_waits_sleeps_longer_and_longer_over_what_it_cannot_claim(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
