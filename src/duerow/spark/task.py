@@ -26,6 +26,8 @@ from duerow.telemetry.startup import start as telemetry
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
+    TaskFunction = Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]
+
 
 @dataclass(frozen=True)
 class Access:
@@ -71,23 +73,18 @@ class Assignment:
     apart: bool = False
 
 
-def task(assignment: Assignment) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
+def task(assignment: Assignment) -> TaskFunction:
     """Return the function for `mapInArrow`; query plans show it by the station's name."""
 
-    def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-        for _ in batches:  # the rows only determine the number of tasks
-            pass
-        tally = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others, assignment.only)
+    def work() -> Mapping[str, Tally]:
+        done = _consumer(assignment).work(assignment.seconds, assignment.most, assignment.others, assignment.only)
         keep_what_is_imported()
-        yield _rows({assignment.name: tally})
+        return {assignment.name: done}
 
-    work.__name__ = assignment.name
-    return work
+    return _named(assignment.name, work)
 
 
-def serving_task(
-    name: str, assignments: Sequence[Assignment], terms: Terms
-) -> Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]:
+def serving_task(name: str, assignments: Sequence[Assignment], terms: Terms) -> TaskFunction:
     """Return the function for `mapInArrow` of a task that serves several stations.
 
     Args:
@@ -96,23 +93,28 @@ def serving_task(
         terms: how long it serves them.
     """
 
-    def work(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-        for _ in batches:
-            pass
+    def work() -> Mapping[str, Tally]:
         service = TaskService(database_of(assignments[0].access), [_consumer(one) for one in assignments], terms)
         keep_what_is_imported()
-        yield _rows(service.work())
+        return service.work()
 
-    work.__name__ = name
-    return work
+    return _named(name, work)
 
 
-def _rows(tallies: Mapping[str, Tally]) -> RecordBatch:
-    """Return the counts of stations as rows for the driver; see SCHEMA."""
-    from pyarrow import RecordBatch
+def _named(name: str, work: Callable[[], Mapping[str, Tally]]) -> TaskFunction:
+    """Return a task's function: it returns the counts of each station as a row for the driver; see SCHEMA."""
 
-    counts = {name: [getattr(one, name) for one in tallies.values()] for name in COUNTS}
-    return RecordBatch.from_pydict({"station": [*tallies], **counts})
+    def rows(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        from pyarrow import RecordBatch
+
+        for _ in batches:  # the rows only determine the number of tasks
+            pass
+        tallies = work()
+        counts = {column: [getattr(one, column) for one in tallies.values()] for column in COUNTS}
+        yield RecordBatch.from_pydict({"station": [*tallies], **counts})
+
+    rows.__name__ = name
+    return rows
 
 
 @lru_cache(maxsize=4)
