@@ -26,9 +26,6 @@ from duerow.pipeline.stations import SHORTEST, OneWay, Station, StationFunction,
 from duerow.retry import exponential
 from duerow.settlement import Settlement
 
-PARKED: Final = "/position"
-"""The suffix of the name of the queue in which the position of a table source waits for the next run."""
-
 ROWS: Final = 1_000
 """The maximum number of rows that a source reads and pushes at once."""
 
@@ -54,6 +51,11 @@ _READ: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("parquet", "csv", "json"), ("path",)),
     "jdbc": ("url", "table", "column"),
 }
+
+
+def position_queue(source: str) -> str:
+    """Return the name of the queue in which the position of a table source waits for the next run."""
+    return f"{source}/position"
 
 
 def unchanged(frame: Any) -> Any:
@@ -235,7 +237,7 @@ class TableSource(OneWay):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_name(f"the queue of the position of {self}", f"{self.name}{PARKED}")
+        check_name(f"the queue of the position of {self}", position_queue(self.name))
         if self.format not in _READ:
             raise ConfigurationError(f"{self}: format must be one of {', '.join(_READ)}, not {shown(self.format)}")
         _check_given(self, _READ, ())

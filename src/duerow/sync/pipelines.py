@@ -14,7 +14,7 @@ from duerow.payload.encoding import BATCHES, SETS
 from duerow.phrases import Hint, counted
 from duerow.pipeline.columns import ColumnChange, column_changes, with_known_columns
 from duerow.pipeline.graph import Graph, Node, graph_text, read_graph, removed
-from duerow.pipeline.table import PARKED
+from duerow.pipeline.table import position_queue
 from duerow.reservation import Receipt
 from duerow.store import Moved, Query, QueueStats, Record, Refused, StoredPipeline, Turn
 from duerow.sync.executor import Executor
@@ -210,7 +210,7 @@ def _require_own_queues(after: Graph, others: Collection[StoredPipeline]) -> Non
 
 def _parked_positions(before: Graph, gone: Collection[str]) -> dict[str, str]:
     """Return where the positions of removed table sources wait: a source with `every` always has one under way."""
-    return {one.name: f"{one.name}{PARKED}" for one in before.stations if one.name in gone and one.reads_table}
+    return {one.name: position_queue(one.name) for one in before.stations if one.name in gone and one.reads_table}
 
 
 def _ways_to_part(station: Node) -> str:

@@ -20,7 +20,7 @@ from duerow.errors import CodecError, InvalidOutcome, shown
 from duerow.message import Draft, Message, check_key
 from duerow.payload import types
 from duerow.payload.encoding import Cipher
-from duerow.pipeline.table import PARKED, TableSource
+from duerow.pipeline.table import TableSource, position_queue
 from duerow.settlement import Bury, Commit, Retry, Settlement
 from duerow.spark.tables import database
 from duerow.spark.tables.folder import Folder
@@ -83,7 +83,7 @@ class Portions(TableSource):
         after = at.after if not rows else msgspec.to_builtins(rows[-1][str(self.column)])
         go_on = Draft({"after": after}, queue=self.name)
         if len(rows) < self.rows:  # the end is reached, for now
-            parked = msgspec.structs.replace(go_on, queue=f"{self.name}{PARKED}")
+            parked = msgspec.structs.replace(go_on, queue=position_queue(self.name))
             go_on = parked if self.every is None else msgspec.structs.replace(go_on, delay=self.every)
         return Commit(then=(*then, go_on))
 

@@ -16,7 +16,7 @@ import msgspec
 
 from duerow.errors import ConfigurationError
 from duerow.message import LIVE, Draft, Status
-from duerow.pipeline.table import PARKED, TableSource
+from duerow.pipeline.table import TableSource, position_queue
 from duerow.reservation import Receipt
 from duerow.spark.jobs import MessageJob, SparkRun
 from duerow.spark.tables.folder import Folder
@@ -82,7 +82,7 @@ class SourceJob(MessageJob):
 
     @property
     def _parked(self) -> str:
-        return f"{self.station.name}{PARKED}"
+        return position_queue(self.station.name)
 
     def _positions(self, queue: str, statuses: tuple[Status, ...] | None = None) -> list[Record]:
         messages = self._run.database.store.messages
