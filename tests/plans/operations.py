@@ -209,6 +209,13 @@ OPERATIONS: Final = [
     Operation("pop", lambda store, _: store.messages.pop(QUEUE, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("pop of groups", lambda store, _: store.messages.pop(GROUPS, 20), 20, {*LINES, ID, GROUP, TURN}),
     Operation("idle", lambda store, _: store.messages.next_due([QUEUE, GROUPS], MINUTE), 3, LINES, "of the two queues"),
+    Operation(
+        "idle without claims",
+        lambda store, _: store.messages.next_due([QUEUE, GROUPS], MINUTE, relied_on=True),
+        3,
+        LINES,
+        "of the two queues",
+    ),
     Operation("lend", lambda store, _: store.bulk.lend(QUEUE, 200, MINUTE, 20, "c"), 200, TAKING),
     Operation("lend of groups", lambda store, _: store.bulk.lend(GROUPS, 200, MINUTE, 20, "c"), 200, TAKING),
     # Settle.

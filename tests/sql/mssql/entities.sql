@@ -110,12 +110,13 @@ JOIN sms_message WITH (FORCESEEK) ON sms_message.id = given.id
 -- statement: next_due
 -- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT (SELECT min(sms_message.sending_due_at) AS min_1
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= CAST(:floor AS DATETIME2(6))) AS anon_1, @now AS anon_2
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
-    [priority] SMALLINT '$[1]') AS cell) AS given
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    cell.[grouped] AS [grouped], cell.[priority] AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [grouped] BIT '$[1]', [priority] SMALLINT '$[2]') AS cell) AS given
 
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their

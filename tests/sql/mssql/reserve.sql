@@ -1,21 +1,21 @@
 -- statement: further_lines
--- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether its queue is
 -- paused.
-SELECT given.grouped, CASE WHEN given.grouped = 1 THEN (SELECT min(duerow_message.priority) AS min_1
+SELECT given.queue, given.grouped, CASE WHEN given.grouped = 1 THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority >
-    given.low AND duerow_message.priority < given.high AND duerow_message.due_at IS NOT NULL AND
-    duerow_message.[group] IS NOT NULL) ELSE (SELECT min(duerow_message.priority) AS min_2
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message.[group] IS NOT NULL) ELSE (SELECT
+    min(duerow_message.priority) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority >
-    given.low AND duerow_message.priority < given.high AND duerow_message.due_at IS NOT NULL AND
-    duerow_message.[group] IS NULL) END AS anon_1, COALESCE((SELECT duerow_queue.paused
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
+    given.high AND duerow_message.due_at IS NOT NULL AND duerow_message.[group] IS NULL) END AS anon_1,
+    COALESCE((SELECT duerow_queue.paused
 FROM duerow_queue
-WHERE duerow_queue.name = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000))), CASE WHEN 1 = 0 THEN 1 ELSE 0
-    END) AS coalesce_1
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[low] AS [low], cell.[high] AS [high]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
-    [low] INT '$[1]', [high] INT '$[2]') AS cell) AS given
+WHERE duerow_queue.name = given.queue), CASE WHEN 1 = 0 THEN 1 ELSE 0 END) AS coalesce_1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    cell.[grouped] AS [grouped], cell.[low] AS [low], cell.[high] AS [high]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [grouped] BIT '$[1]', [low] INT '$[2]', [high] INT '$[3]') AS cell) AS given
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -51,36 +51,37 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
 
 -- statement: next_due
--- Read the next due time of each given line from the bound `floor` on, and the time.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT given.queue, CASE WHEN given.grouped = 1 THEN (SELECT
     min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    given.priority AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NOT NULL)
-    ELSE (SELECT min(duerow_message.due_at) AS min_2
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS
+    min_2
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    given.priority AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NULL) END
-    AS anon_1, @now AS anon_2
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
-    [priority] SMALLINT '$[1]') AS cell) AS given
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS NULL) END AS anon_1, @now AS anon_2
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    cell.[grouped] AS [grouped], cell.[priority] AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [grouped] BIT '$[1]', [priority] SMALLINT '$[2]') AS cell) AS given
 
 -- statement: next_due-of_kinds
--- Read the next due time of each given line from the bound `floor` on, and the time.
-DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT CASE WHEN given.grouped = 1 THEN (SELECT
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); SELECT given.queue, CASE WHEN given.grouped = 1 THEN (SELECT
     min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    given.priority AND duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS
-    DATETIME2(6)) AND duerow_message.[group] IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS
+    NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND duerow_message.priority =
-    given.priority AND duerow_message.kind IN (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS
-    DATETIME2(6)) AND duerow_message.[group] IS NULL) END AS anon_1, @now AS anon_2
-FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[grouped] AS [grouped], cell.[priority] AS [priority]
-FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([grouped] BIT '$[0]',
-    [priority] SMALLINT '$[1]') AS cell) AS given
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= CAST(:floor AS DATETIME2(6)) AND duerow_message.[group] IS
+    NULL) END AS anon_1, @now AS anon_2
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(CAST(cell.[queue] AS NVARCHAR(4000)) AS VARBINARY(8000)) AS [queue],
+    cell.[grouped] AS [grouped], cell.[priority] AS [priority]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([queue] NVARCHAR(4000)
+    '$[0]', [grouped] BIT '$[1]', [priority] SMALLINT '$[2]') AS cell) AS given
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in

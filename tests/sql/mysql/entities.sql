@@ -131,12 +131,13 @@ JOIN sms_message ON sms_message.id = given.id
 -- statement: next_due
 -- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
-SELECT (SELECT min(sms_message.sending_due_at) AS min_1
+SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= :floor) AS anon_1, UTC_TIMESTAMP(6) AS anon_2
-FROM (SELECT given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]', nth_given FOR
-    ORDINALITY)) AS given_rows) AS given
+FROM (SELECT given_rows.`queue`, given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `grouped` BIGINT PATH '$[1]', `priority` BIGINT PATH '$[2]',
+    nth_given FOR ORDINALITY)) AS given_rows) AS given
 
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their

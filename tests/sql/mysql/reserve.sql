@@ -1,32 +1,32 @@
 -- statement: further_lines
--- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether its queue is
 -- paused.
-SELECT :grouped_0 AS anon_1, CASE WHEN :grouped_0 THEN (SELECT duerow_message.priority
+SELECT :queue_0 AS anon_1, :grouped_0 AS anon_2, CASE WHEN :grouped_0 THEN (SELECT duerow_message.priority
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
+WHERE duerow_message.queue = :queue_0 AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
     duerow_message.due_at IS NOT NULL AND duerow_message.line = 1
 ORDER BY duerow_message.queue, duerow_message.line, duerow_message.priority
 LIMIT 1) ELSE (SELECT duerow_message.priority
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
+WHERE duerow_message.queue = :queue_0 AND duerow_message.priority > :low_0 AND duerow_message.priority < :high_0 AND
     duerow_message.due_at IS NOT NULL AND duerow_message.line = 0
 ORDER BY duerow_message.queue, duerow_message.line, duerow_message.priority
-LIMIT 1) END AS anon_2, coalesce((SELECT duerow_queue.paused
+LIMIT 1) END AS anon_3, coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
-WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1 UNION ALL SELECT :grouped_1 AS anon_3, CASE WHEN :grouped_1
-    THEN (SELECT duerow_message.priority
+WHERE duerow_queue.name = :queue_0), 1 = 0) AS coalesce_1 UNION ALL SELECT :queue_1 AS anon_4, :grouped_1 AS anon_5,
+    CASE WHEN :grouped_1 THEN (SELECT duerow_message.priority
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
+WHERE duerow_message.queue = :queue_1 AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
     duerow_message.due_at IS NOT NULL AND duerow_message.line = 1
 ORDER BY duerow_message.queue, duerow_message.line, duerow_message.priority
 LIMIT 1) ELSE (SELECT duerow_message.priority
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
+WHERE duerow_message.queue = :queue_1 AND duerow_message.priority > :low_1 AND duerow_message.priority < :high_1 AND
     duerow_message.due_at IS NOT NULL AND duerow_message.line = 0
 ORDER BY duerow_message.queue, duerow_message.line, duerow_message.priority
-LIMIT 1) END AS anon_4, coalesce((SELECT duerow_queue.paused
+LIMIT 1) END AS anon_6, coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
-WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_2
+WHERE duerow_queue.name = :queue_1), 1 = 0) AS coalesce_2
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -71,38 +71,40 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     :attempts_in) THEN NULL ELSE timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))) END
 
 -- statement: next_due
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
     :floor AND duerow_message.line = 1
 ORDER BY duerow_message.queue, duerow_message.priority, duerow_message.line, duerow_message.due_at
 LIMIT 1) ELSE (SELECT duerow_message.due_at
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
     :floor AND duerow_message.line = 0
 ORDER BY duerow_message.queue, duerow_message.priority, duerow_message.line, duerow_message.due_at
 LIMIT 1) END AS anon_1, UTC_TIMESTAMP(6) AS anon_2
-FROM (SELECT given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]', nth_given FOR
-    ORDINALITY)) AS given_rows) AS given
+FROM (SELECT given_rows.`queue`, given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `grouped` BIGINT PATH '$[1]', `priority` BIGINT PATH '$[2]',
+    nth_given FOR ORDINALITY)) AS given_rows) AS given
 
 -- statement: next_due-of_kinds
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT duerow_message.due_at
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
     (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message.line = 1
 ORDER BY duerow_message.queue, duerow_message.priority, duerow_message.line, duerow_message.due_at
 LIMIT 1) ELSE (SELECT duerow_message.due_at
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
     (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message.line = 0
 ORDER BY duerow_message.queue, duerow_message.priority, duerow_message.line, duerow_message.due_at
 LIMIT 1) END AS anon_1, UTC_TIMESTAMP(6) AS anon_2
-FROM (SELECT given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`grouped` BIGINT PATH '$[0]', `priority` BIGINT PATH '$[1]', nth_given FOR
-    ORDINALITY)) AS given_rows) AS given
+FROM (SELECT given_rows.`queue`, given_rows.`grouped`, given_rows.`priority`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`queue` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_0900_bin PATH '$[0]', `grouped` BIGINT PATH '$[1]', `priority` BIGINT PATH '$[2]',
+    nth_given FOR ORDINALITY)) AS given_rows) AS given
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in

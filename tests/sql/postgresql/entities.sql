@@ -97,12 +97,12 @@ JOIN sms_message ON sms_message.id = given.id
 -- statement: next_due
 -- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
-SELECT (SELECT min(sms_message.sending_due_at) AS min_1
+SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS anon_1, statement_timestamp() AS
     statement_timestamp_1
-FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
-    SMALLINT[])) AS given(grouped, priority)
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS
+    BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS given(queue, grouped, priority)
 
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their

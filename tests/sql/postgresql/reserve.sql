@@ -3,21 +3,22 @@
 SET CONSTRAINTS ALL IMMEDIATE
 
 -- statement: further_lines
--- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether its queue is
 -- paused.
-SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
+SELECT given.queue, given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
     given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL) ELSE (SELECT
     min(duerow_message.priority) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority > given.low AND duerow_message.priority <
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
     given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) END AS anon_1,
     coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
-WHERE duerow_queue.name = :queue_in::VARCHAR), 1 = 0) AS coalesce_1
-FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_low::VARCHAR AS TEXT) AS
-    INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS given(grouped, low, high)
+WHERE duerow_queue.name = given.queue), 1 = 0) AS coalesce_1
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS
+    BOOLEAN[]), CAST(CAST(:given_low::VARCHAR AS TEXT) AS INTEGER[]), CAST(CAST(:given_high::VARCHAR AS TEXT) AS
+    INTEGER[])) AS given(queue, grouped, low, high)
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -51,32 +52,32 @@ FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'
     duerow_message.priority, duerow_message."group"
 
 -- statement: next_due
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.due_at
-    >= :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NOT NULL) ELSE (SELECT
-    min(duerow_message.due_at) AS min_2
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at)
+    AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.due_at
-    >= :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS
     statement_timestamp_1
-FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
-    SMALLINT[])) AS given(grouped, priority)
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS
+    BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS given(queue, grouped, priority)
 
 -- statement: next_due-of_kinds
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.kind
-    IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
     duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = given.priority AND duerow_message.kind
-    IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
     duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
-FROM unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS
-    SMALLINT[])) AS given(grouped, priority)
+FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]), CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS
+    BOOLEAN[]), CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS given(queue, grouped, priority)
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in

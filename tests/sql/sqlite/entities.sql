@@ -95,10 +95,11 @@ JOIN sms_message ON sms_message.id = given.id
 -- statement: next_due
 -- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
 -- kinds.
-SELECT (SELECT min(sms_message.sending_due_at) AS min_1
+SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= :floor) AS anon_1, :now AS anon_2
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS grouped,
+    json_extract(given_rows.value, '$[2]') AS priority
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: release

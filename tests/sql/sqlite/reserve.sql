@@ -1,19 +1,19 @@
 -- statement: further_lines
--- Read the lowest priority in use in each given gap, in groups or not, and whether the queue is
+-- Read the lowest priority in use in each given gap, in groups or not, and whether its queue is
 -- paused.
-SELECT given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
+SELECT given.queue, given.grouped, CASE WHEN given.grouped THEN (SELECT min(duerow_message.priority) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > given.low AND duerow_message.priority <
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
     given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NOT NULL) ELSE (SELECT
     min(duerow_message.priority) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority > given.low AND duerow_message.priority <
+WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low AND duerow_message.priority <
     given.high AND duerow_message.due_at IS NOT NULL AND duerow_message."group" IS NULL) END AS anon_1,
     coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
-WHERE duerow_queue.name = :queue_in), 1 = 0) AS coalesce_1
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS low,
-    json_extract(given_rows.value, '$[2]') AS high
+WHERE duerow_queue.name = given.queue), 1 = 0) AS coalesce_1
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS grouped,
+    json_extract(given_rows.value, '$[2]') AS low, json_extract(given_rows.value, '$[3]') AS high
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: lend
@@ -42,29 +42,31 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     last_error AS last_error, priority, "group"
 
 -- statement: next_due
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
     :floor AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.due_at >=
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
     :floor AND duerow_message."group" IS NULL) END AS anon_1, :now AS anon_2
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS grouped,
+    json_extract(given_rows.value, '$[2]') AS priority
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: next_due-of_kinds
--- Read the next due time of each given line from the bound `floor` on, and the time.
-SELECT CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
+-- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
+SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
     (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message."group" IS NOT NULL) ELSE (SELECT
     min(duerow_message.due_at) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in AND duerow_message.priority = given.priority AND duerow_message.kind IN
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
     (:kind_0_in, :kind_1_in) AND duerow_message.due_at >= :floor AND duerow_message."group" IS NULL) END AS anon_1,
     :now AS anon_2
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS grouped, json_extract(given_rows.value, '$[1]') AS priority
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS queue, json_extract(given_rows.value, '$[1]') AS grouped,
+    json_extract(given_rows.value, '$[2]') AS priority
 FROM json_each(:given) AS given_rows) AS given
 
 -- statement: pick

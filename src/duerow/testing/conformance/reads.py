@@ -131,6 +131,30 @@ def test_who_sleeps_and_relies_on_the_answer_learns_when_the_next_message_is_due
     assert next_due() == hours(-1)
 
 
+def test_of_several_queues_that_are_not_paused_the_message_that_is_due_first_counts(
+    db: Database, clock: MovableClock
+) -> None:
+    names = ["mail", "billing", "paused", "orders"]
+
+    def next_due(relied_on: bool, kinds: dict[str, tuple[str, ...]] | None = None) -> object:
+        return db.run(lambda: db.store.messages.next_due([*names, "mail"], seconds(5), kinds, relied_on=relied_on))
+
+    for relied_on in (True, False):
+        assert next_due(relied_on) is None
+    db.queue("paused").push("held back")
+    db.queue("paused").pause()
+    db.queue("orders").push("in 9 hours", delay=hours(9), priority=7, group="a")
+    db.queue("billing").push("in 5 hours", delay=hours(5), priority=-3)
+    db.queue("mail").push("in 7 hours", delay=hours(7))
+    for relied_on in (True, False):
+        assert next_due(relied_on) == hours(5)
+        assert next_due(relied_on, {"billing": ("another",)}) == hours(7)
+        assert next_due(relied_on, {"billing": ("another",), "mail": ("one", "two", "three")}) == hours(9)
+    clock.advance(hours(6))
+    for relied_on in (True, False):
+        assert next_due(relied_on) == hours(-1)
+
+
 def test_the_time_until_the_next_message_is_known_though_the_clock_was_set_back(
     db: Database, queue: Queue, clock: MovableClock
 ) -> None:

@@ -101,10 +101,11 @@ class EntityContext(Context):
 class EntityPriorities(PriorityPlans):
     """Rows have no priorities: all are in one line, which cannot be paused."""
 
-    def look(self, queue: str) -> Plan[None]:
+    def look(self, *queues: str) -> Plan[None]:
         """Do nothing."""
-        self.context.priorities.add(queue, ())
-        self.context.priorities.looked(queue, False, time.monotonic())
+        for queue in queues:
+            self.context.priorities.add(queue, ())
+            self.context.priorities.looked(queue, False, time.monotonic())
         yield from ()
 
 

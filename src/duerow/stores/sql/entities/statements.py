@@ -27,7 +27,16 @@ from sqlalchemy.sql.base import Executable
 from duerow.stores.sql.dialects.base import LINE, Dialect, const
 from duerow.stores.sql.entities.columns import StateTable, index_name
 from duerow.stores.sql.entities.keys import Identity
-from duerow.stores.sql.statements import LENT, RECEIPT, RECORD, OverRows, Statement, StatementContext, Statements
+from duerow.stores.sql.statements import (
+    IN_LINE,
+    LENT,
+    RECEIPT,
+    RECORD,
+    OverRows,
+    Statement,
+    StatementContext,
+    Statements,
+)
 from duerow.stores.sql.statements.queues import QueueStatements
 from duerow.stores.sql.statements.read import ReadStatements
 from duerow.stores.sql.statements.reserve import ReserveStatements
@@ -214,9 +223,9 @@ class EntityReserve(ReserveStatements):
         def build(given: Any) -> Executable:
             in_line = columns.due_at >= self.bound("floor", self.dialect.moment)
             first = select(func.min(columns.due_at)).where(in_line).scalar_subquery()
-            return select(first, self.now).select_from(given)
+            return select(given.c.queue, first, self.now).select_from(given)
 
-        return self.over(("grouped", "priority"), build)
+        return self.over(IN_LINE, build)
 
 
 class EntitySettle(SettleStatements):

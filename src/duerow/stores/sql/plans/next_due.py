@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
-from duerow.clock import EPOCH
+from duerow.clock import EPOCH, LAST
 from duerow.plan import Plan
 from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.kinds import of_kinds, padded
 from duerow.stores.sql.plans.priorities import PriorityPlans
+from duerow.stores.sql.statements import IN_LINE
 
 NOTE: Final = timedelta(seconds=10)
 """How long after its sleep a consumer is still recorded as sleeping, so that pushes in progress wake it too."""
+
+
+class _Look(NamedTuple):
+    """How one statement looks at some queues.
+
+    Attributes:
+        kinds: the only kinds of messages that count, padded; none: all of them.
+        floor: before this time nothing is due; None: it looks at all rows.
+    """
+
+    kinds: tuple[str, ...]
+    floor: datetime | None
 
 
 class NextDuePlans(Plans):
@@ -44,29 +58,44 @@ class NextDuePlans(Plans):
             yield context.given(
                 statements.queues.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
             )
-        waits: list[timedelta] = []
-        read: Callable[[Any], Any] = dialect.read_moment
+        names = [*dict.fromkeys(queues)]
         relied_on = relied_on or not until  # no later claim will find rows that this look misses
-        for name in queues:
-            if relied_on or context.priorities.stale(name):
-                yield from self._priorities.look(name)
-            if context.priorities.is_paused(name):
-                continue
-            known = padded(kinds[name]) if kinds and name in kinds else ()
-            source: Hashable = (name, known) if known else name
-            floor, writes = context.floors.nothing_before(source)
-            lines = [(line.grouped, line.priority) for line in context.priorities.of(name)]
-            if relied_on:  # rows may have been pushed before the last look, but committed after it
-                floor = None
-            bound = {"queue_in": name, "floor": dialect.write_moment(floor or EPOCH), **of_kinds(known)}
-            next_due = statements.reserve.next_due(len(known))
-            rows = yield context.given(next_due, ("grouped", "priority"), lines, bound)
-            now = read(rows[0][1])
-            if floor is not None and now < floor:  # the clock was set back to before the floor
-                bound["floor"] = dialect.write_moment(EPOCH)
-                rows = yield context.given(next_due, ("grouped", "priority"), lines, bound)
-            due_at = min((read(due) for due, _ in rows if due is not None), default=None)
-            if due_at is not None:
-                waits.append(due_at - now)
-            context.floors.looked(source, now if due_at is None else min(now, due_at), writes)
+        if unsure := [name for name in names if relied_on or context.priorities.stale(name)]:
+            yield from self._priorities.look(*unsure)
+        alike: dict[_Look, list[tuple[str, int]]] = defaultdict(list)  # one statement looks at all of these queues
+        for name in names:
+            if not context.priorities.is_paused(name):
+                known = padded(kinds[name]) if kinds and name in kinds else ()
+                floor, writes = context.floors.nothing_before(_source(name, known))
+                # Rows may have been pushed before the last look, but committed after it.
+                alike[_Look(known, None if relied_on else floor)].append((name, writes))
+        waits: list[timedelta] = []
+        for look, found in alike.items():
+            now, dues = yield from self._next_due([name for name, _ in found], look)
+            for name, writes in found:
+                due_at = dues.get(name)
+                if due_at is not None:
+                    waits.append(due_at - now)
+                context.floors.looked(_source(name, look.kinds), now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
+
+    def _next_due(self, queues: Sequence[str], look: _Look) -> Plan[tuple[datetime, dict[str, datetime]]]:
+        """Return the time, and when the next message of each queue that has one becomes due."""
+        context, dialect = self.context, self.context.dialect
+        read: Callable[[Any], Any] = dialect.read_moment
+        lines = [(name, line.grouped, line.priority) for name in queues for line in context.priorities.of(name)]
+        statement = context.statements.reserve.next_due(len(look.kinds))
+        bound = {"floor": dialect.write_moment(look.floor or EPOCH), **of_kinds(look.kinds)}
+        rows = yield context.given(statement, IN_LINE, lines, bound)
+        if look.floor is not None and read(rows[0][2]) < look.floor:  # the clock was set back to before the floor
+            rows = yield context.given(statement, IN_LINE, lines, {**bound, "floor": dialect.write_moment(EPOCH)})
+        dues: dict[str, datetime] = {}
+        for name, due, _ in rows:
+            if due is not None:
+                dues[name] = min(read(due), dues.get(name, LAST))
+        return read(rows[0][2]), dues
+
+
+def _source(queue: str, kinds: tuple[str, ...]) -> Hashable:
+    """Return what the floor of a claim is remembered by."""
+    return (queue, kinds) if kinds else queue

@@ -7,20 +7,26 @@ import time
 from duerow.plan import Plan
 from duerow.stores.sql.plans.context import Plans
 from duerow.stores.sql.priorities import PriorityLine
+from duerow.stores.sql.statements import IN_GAP
 
 
 class PriorityPlans(Plans):
     """Plans for the lines of a queue: its priorities, with and without groups."""
 
-    def look(self, queue: str) -> Plan[None]:
-        """Find the lines that other processes use."""
-        context, new = self.context, set[PriorityLine]()
-        begun, looking = time.monotonic(), True
+    def look(self, *queues: str) -> Plan[None]:
+        """Find the lines of some queues that other processes use."""
+        context, paused = self.context, set[str]()
+        begun, looking = time.monotonic(), {queue: set[PriorityLine]() for queue in queues}
         while looking:
-            context.priorities.add(queue, new)
-            gaps = context.priorities.gaps(queue)
-            further = context.statements.reserve.further_lines
-            rows = yield context.given(further, ("grouped", "low", "high"), gaps, {"queue_in": queue})
-            new = {PriorityLine(priority, bool(grouped)) for grouped, priority, _ in rows if priority is not None}
-            looking = bool(new)
-        context.priorities.looked(queue, bool(rows[0][2]), begun)
+            for queue, new in looking.items():
+                context.priorities.add(queue, new)
+            gaps = [(queue, *gap) for queue in looking for gap in context.priorities.gaps(queue)]
+            rows = yield context.given(context.statements.reserve.further_lines, IN_GAP, gaps)
+            looking = {queue: set() for queue in looking}
+            for queue, grouped, priority, is_paused in rows:
+                if priority is not None:
+                    looking[queue].add(PriorityLine(priority, bool(grouped)))
+                (paused.add if is_paused else paused.discard)(queue)
+            looking = {queue: new for queue, new in looking.items() if new}
+        for queue in queues:
+            context.priorities.looked(queue, queue in paused, begun)

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from duerow.stores.sql.statements.change import CHANGED, ChangeStatements
 from duerow.stores.sql.statements.context import StatementContext
-from duerow.stores.sql.statements.core import ENTRY, LENT, ONE, RECEIPT, RECORD, OverRows, Statement, Step, all_bounded
+from duerow.stores.sql.statements.core import (
+    ENTRY,
+    IN_GAP,
+    IN_LINE,
+    LENT,
+    ONE,
+    RECEIPT,
+    RECORD,
+    OverRows,
+    Statement,
+    Step,
+    all_bounded,
+)
 from duerow.stores.sql.statements.counters import CounterStatements
 from duerow.stores.sql.statements.groups import GroupStatements
 from duerow.stores.sql.statements.history import PAST, STORY, HistoryStatements
@@ -30,6 +42,8 @@ __all__ = [
     "ARRIVED",
     "CHANGED",
     "ENTRY",
+    "IN_GAP",
+    "IN_LINE",
     "LENT",
     "ONE",
     "PAST",

@@ -29,6 +29,7 @@ from duerow.message import LIVE, check_queue_name
 from duerow.stores.sql.conditions import Conditions
 from duerow.stores.sql.dialects.base import Dialect, const
 from duerow.stores.sql.statements.core import ENTRY, LENT, RECORD, OverRows
+from duerow.stores.sql.statements.in_parts import ForEach
 from duerow.stores.sql.tables import Tables
 
 WORDS: Final = frozenset(("queue", "key", "group", "name", "process", "correlation", "batch", "part", "moved_to", "to"))
@@ -128,6 +129,13 @@ class StatementContext:
         self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
     ) -> OverRows:
         """Return a statement over rows with these columns; see OverRows."""
+        return OverRows(self.dialect, self._given_types(names), build, optional)
+
+    def for_each(self, names: Sequence[str], ask: Callable[[Any], Select[Any]]) -> ForEach:
+        """Return a query for each of some rows with these columns; see ForEach."""
+        return ForEach(self.dialect, self._given_types(names), ask)
+
+    def _given_types(self, names: Sequence[str]) -> dict[str, TypeEngine[Any]]:
         types = {
             **self.entry_types,
             "payload": self.dialect.told_json,
@@ -155,7 +163,7 @@ class StatementContext:
             "last_error": Text(),
             **dict.fromkeys(_MOMENTS, self.dialect.moment),
         }
-        return OverRows(self.dialect, {name: self.kind_of(name, types[name]) for name in names}, build, optional)
+        return {name: self.kind_of(name, types[name]) for name in names}
 
     def bound(self, name: str, kind: TypeEngine[Any]) -> BindParameter[Any]:
         """Return a bound value."""
@@ -198,11 +206,10 @@ class StatementContext:
         group, lent = self.dialect.lent_group(rows)
         return rows.c.queue == given.queue, group == given.group, *lent
 
-    @property
-    def paused(self) -> ColumnElement[Any]:
-        """Whether the bound queue is paused."""
+    def is_paused(self, name: ColumnElement[Any]) -> ColumnElement[Any]:
+        """Whether the queue with this name is paused."""
         queue = self.tables.queue.c
-        said = select(queue.paused).where(queue.name == self.bound("queue_in", Text())).scalar_subquery()
+        said = select(queue.paused).where(queue.name == name).scalar_subquery()
         return func.coalesce(said, const(1) == const(0))
 
     @property
@@ -285,7 +292,7 @@ class StatementGroup:
         self.context = context
         self.tables, self.dialect = context.tables, context.dialect
         self.message, self.now = context.message, context.now
-        self.bound, self.over, self.json = context.bound, context.over, context.json
+        self.bound, self.over, self.for_each, self.json = context.bound, context.over, context.for_each, context.json
 
 
 def live(rows: Any) -> ColumnElement[bool]:

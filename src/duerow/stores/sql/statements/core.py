@@ -22,6 +22,12 @@ ONE: Final = ("queue", "kind", "payload")
 
 RECEIPT: Final = ("id", "token")
 
+IN_LINE: Final = ("queue", "grouped", "priority")
+"""What names a line of a queue: see `duerow.stores.sql.priorities`."""
+
+IN_GAP: Final = ("queue", "grouped", "low", "high")
+"""What names the priorities between two lines."""
+
 LENT: Final = (
     "id",
     "payload",

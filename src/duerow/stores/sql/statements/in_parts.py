@@ -11,9 +11,10 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import BigInteger, Select, bindparam, union_all
 from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy import Select, bindparam, union_all
 from sqlalchemy.sql.base import Executable
+from sqlalchemy.types import TypeEngine
 
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.statements.core import OverRows, Statement, Step
@@ -149,17 +150,23 @@ class Kept(InParts):
         return [row[:-1] for row in (yield Step(write, values)) if row[-1]]
 
 
+MOST_UNITED: Final = 32
+"""How many queries are combined into one statement, so that few statements are needed for any number of rows."""
+
+
 class ForEach(OverRows):
-    """A query for each given row, combined into one statement that has the values of the rows as constants.
+    """A query for each given row, combined into statements that have the values of the rows as constants.
 
     Args:
         dialect: the dialect.
-        names: the columns of the rows, all numbers.
+        types: the columns of the rows, with their types.
         ask: builds the query of one row, given its values by name.
     """
 
-    def __init__(self, dialect: Dialect, names: Sequence[str], ask: Callable[[Any], Select[Any]]) -> None:
-        super().__init__(dialect, dict.fromkeys(names, BigInteger()), ask)
+    def __init__(
+        self, dialect: Dialect, types: Mapping[str, TypeEngine[Any]], ask: Callable[[Any], Select[Any]]
+    ) -> None:
+        super().__init__(dialect, types, ask)
         self._of: dict[int, Statement] = {}
 
     def alike(self, alike: frozenset[str], absent: frozenset[str] = frozenset()) -> Statement:
@@ -173,7 +180,7 @@ class ForEach(OverRows):
         if count not in self._of:
             asked: list[Any] = []
             for row in range(count):
-                values = {name: bindparam(f"{name}_{row}", type_=BigInteger()) for name in self.types}
+                values = {name: bindparam(f"{name}_{row}", type_=type) for name, type in self.types.items()}
                 asked.append(self.build(SimpleNamespace(**values)))
             self._of[count] = Statement(union_all(*asked))
         return self._of[count]
@@ -192,12 +199,15 @@ class _Each(InParts):
     def parts(self, values: Mapping[str, Any]) -> Answer:
         """Return all rows."""
         rows = _decode(values["given"]) if self.differing else [[]]
-        bound = dict(values)
-        for place, row in enumerate(rows):
-            named = dict(zip(self.differing, row if isinstance(row, list) else [row], strict=True))
-            named |= {name: values[f"given_{name}"] for name in self.same}
-            bound |= {f"{name}_{place}": value for name, value in named.items()}
-        return list((yield Step(self.asked.of(len(rows)), bound)))
+        same = {name: values[f"given_{name}"] for name in self.same}
+        found: list[Any] = []
+        for start in range(0, len(rows), MOST_UNITED):
+            bound, united = dict(values), rows[start : start + MOST_UNITED]
+            for place, row in enumerate(united):
+                named = same | dict(zip(self.differing, row if isinstance(row, list) else [row], strict=True))
+                bound |= {f"{name}_{place}": value for name, value in named.items()}
+            found += yield Step(self.asked.of(len(united)), bound)
+        return found
 
     def compile(self, dialect: SqlDialect) -> str:
         """Return the text for two rows, for people."""

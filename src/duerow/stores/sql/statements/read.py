@@ -249,7 +249,8 @@ class ReadStatements(StatementGroup):
             some = select(columns.id).where(self.context.in_queue, *which).limit(limit)
             some = self.dialect.by_group(some, self.message) if which is behind else some
             parts.append(select(func.count()).select_from(some.subquery(name)).scalar_subquery())
-        return Statement(select(*parts, self.context.paused, self.now))
+        paused = self.context.is_paused(self.bound("queue_in", Text()))
+        return Statement(select(*parts, paused, self.now))
 
     @cached_property
     def blocker(self) -> Statement:

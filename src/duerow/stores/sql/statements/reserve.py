@@ -8,9 +8,8 @@ from typing import Any
 from sqlalchemy import Select, case, select
 from sqlalchemy.sql.base import Executable
 
-from duerow.stores.sql.statements.core import OverRows, Statement
+from duerow.stores.sql.statements.core import IN_GAP, IN_LINE, OverRows, Statement
 from duerow.stores.sql.statements.due_rows import MOST_VARIANTS, DueRowStatements
-from duerow.stores.sql.statements.in_parts import ForEach
 
 
 class ReserveStatements(DueRowStatements):
@@ -66,25 +65,26 @@ class ReserveStatements(DueRowStatements):
 
     @cached_property
     def further_lines(self) -> OverRows:
-        """Read the lowest priority in use in each given gap, in groups or not, and whether the queue is paused."""
-        columns, names = self.message.c, ("grouped", "low", "high")
+        """Read the lowest priority in use in each given gap, in groups or not, and whether its queue is paused."""
+        columns = self.message.c
 
         def asked(given: Any) -> Select[Any]:
             def lowest(grouped: bool) -> Any:
                 between = (columns.priority > given.low, columns.priority < given.high)
                 in_line = (columns.due_at.is_not(None), self.context.in_group(grouped))
-                found = self.dialect.first(columns.priority, self.context.in_queue, *between, *in_line)
+                found = self.dialect.first(columns.priority, columns.queue == given.queue, *between, *in_line)
                 return found.correlate_except(self.message).scalar_subquery()
 
-            return select(given.grouped, case((given.grouped, lowest(True)), else_=lowest(False)), self.context.paused)
+            found = case((given.grouped, lowest(True)), else_=lowest(False))
+            return select(given.queue, given.grouped, found, self.context.is_paused(given.queue))
 
         if self.dialect.ranges_by_rows:
-            return self.over(names, lambda given: asked(given.c).select_from(given))
-        return ForEach(self.dialect, names, asked)
+            return self.over(IN_GAP, lambda given: asked(given.c).select_from(given))
+        return self.for_each(IN_GAP, asked)
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def next_due(self, kinds: int = 0) -> OverRows:
-        """Read the next due time of each given line from the bound `floor` on, and the time.
+        """Read the next due time of each given line of a queue from the bound `floor` on, and the time.
 
         With `kinds`, only rows of that many bound kinds are read.
         """
@@ -93,10 +93,10 @@ class ReserveStatements(DueRowStatements):
         def build(given: Any) -> Executable:
             def first(grouped: bool) -> Any:
                 in_line = (columns.due_at >= self.bound("floor", self.dialect.moment), self.context.in_group(grouped))
-                line = (self.context.in_queue, columns.priority == given.c.priority, *self._of_kinds(kinds))
+                line = (columns.queue == given.c.queue, columns.priority == given.c.priority, *self._of_kinds(kinds))
                 return self.dialect.first(columns.due_at, *line, *in_line).correlate(given).scalar_subquery()
 
             found = case((given.c.grouped, first(True)), else_=first(False))
-            return select(found, self.now).select_from(given)
+            return select(given.c.queue, found, self.now).select_from(given)
 
-        return self.over(("grouped", "priority"), build)
+        return self.over(IN_LINE, build)
