@@ -298,7 +298,7 @@ BUSY_SECONDS = 0.05
 """How long the function of the other station takes for a message."""
 
 
-def wait_through_stations(url: str, session: Any, count: int, beside: int) -> list[float]:
+def wait_through_stations(url: str, session: Any, count: int, beside: int, frame: bool = False) -> list[float]:
     """Run three stations for ever, push a message each second, and return how many milliseconds each took to the end.
 
     Args:
@@ -306,10 +306,13 @@ def wait_through_stations(url: str, session: Any, count: int, beside: int) -> li
         session: Spark's.
         count: how many messages.
         beside: how many others wait meanwhile in a station whose function is slow; more come when they are done.
+        frame: whether the second station is one for frames.
     """
     from duerow.spark import run
 
-    relays = [duerow.Relay(one, _hand_on, to=next) for one, next in pairwise(STEPS)]
+    first, second, third = STEPS
+    between = duerow.Frame(second, _same_frame, to=third, rowwise=True, schema="pushed double, n long")
+    relays = [duerow.Relay(first, _hand_on, to=second), between if frame else duerow.Relay(second, _hand_on, to=third)]
     stations = [*relays, duerow.Relay(STEPS[-1], _mark_time, to="end"), duerow.Relay("other", _be_slow, to="rest")]
     pipeline = duerow.Pipeline("steps", stations, outputs=["end", "rest"])
     stop = threading.Event()

@@ -20,7 +20,7 @@ CORES = 2
 ROW_BY_ROW = 0.6
 WHOLE = 0.4
 LINEAR = 1 / 1.15
-STEPS_P50_MS = 2_000.0
+STEPS_P50_MS, STEPS_P99_MS, FRAME_P50_MS = 25.0, 100.0, 500.0
 BUSY = 1_000
 
 
@@ -72,18 +72,23 @@ def growth(context: Context) -> list[Result]:
 
 
 def latency(context: Context) -> list[Result]:
-    """Three stations, one after the other, that run for ever: from push to the end, with and without others waiting."""
+    """Three stations that run for ever, from push to the end: alone, with others waiting, and with a frame between."""
+    busy = f"three Spark stations, with {BUSY:,} messages waiting at another"
+    kinds: list[tuple[str, int, bool, tuple[float | None, float | None]]] = [
+        ("three Spark stations", 0, False, (STEPS_P50_MS, STEPS_P99_MS)),
+        (busy, BUSY, False, (None, None)),
+        ("three Spark stations, the second one for frames", 0, True, (FRAME_P50_MS, None)),
+    ]
     results = []
     with ours.spark_session(CORES) as session:
-        busy = f"three Spark stations, with {BUSY:,} messages waiting at another"
-        for beside, what in ((0, "three Spark stations"), (BUSY, busy)):
+        for what, beside, frame, (p50, p99) in kinds:
             context.postgresql.clear()
             context.postgresql.settle_down()
-            waited = ours.wait_through_stations(context.postgresql.url, session, context.size.steps, beside)
+            waited = ours.wait_through_stations(context.postgresql.url, session, context.size.steps, beside, frame)
             samples = {"milliseconds": waited}
             note = f"{len(waited)} messages, one a second, from the call of push to the last function"
-            results.append(limit(f"push to the end of {what}, p50", "ms", median(waited), STEPS_P50_MS, samples, note))
-            results.append(limit(f"push to the end of {what}, p95", "ms", percentile(waited, 95), None))
+            results.append(limit(f"push to the end of {what}, p50", "ms", median(waited), p50, samples, note))
+            results.append(limit(f"push to the end of {what}, p99", "ms", percentile(waited, 99), p99))
     return results
 
 

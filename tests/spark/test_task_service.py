@@ -269,3 +269,31 @@ def test_a_task_that_waits_sleeps_longer_and_longer_over_what_it_cannot_claim(
         monkeypatch.setattr(task._sleep, "sleep", sleep)
         task.work()
     assert len(slept) == 3, "it does not look at the queue again and again"
+
+
+def test_a_push_ends_a_sleep_and_what_it_brought_is_claimed_before_any_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    with duerow.connect("memory://") as db:
+        (station,) = relays("a", "b")
+        task = serving(db, Terms("r/0", seconds=3_600, idle=FOR_EVER), station)
+        take = TaskConsumer.take
+
+        def heard(seconds: float) -> bool:
+            events.append("push")
+            if events.count("push") == 1:
+                pushed(db, "a", 1)
+            elif events.count("push") == 3:
+                db.queue(RECALLS).push(None, key="r/0")
+            return True
+
+        def noting(self: TaskConsumer, *what: Any) -> bool:
+            found = take(self, *what)
+            events.append("message" if found else "nothing")
+            return found
+
+        monkeypatch.setattr(task._sleep._wakeup, "wait", heard)
+        monkeypatch.setattr(task._sleep._ended, "wait", lambda seconds: events.append("pause"))
+        monkeypatch.setattr(TaskConsumer, "take", noting)
+        task.work()
+    until_the_next_sleep = events[events.index("push") :][:7]
+    assert until_the_next_sleep == ["push", "message", "nothing", "push", "nothing", "pause", "push"]

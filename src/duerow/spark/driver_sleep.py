@@ -78,6 +78,7 @@ class DriverSleep:
             self._in_vain.reset()
         elif self._heard:
             self._ended.wait(self._in_vain.next())
+        self._heard = False
 
     def sleep(self, most: float, due_in: timedelta | None, stop: threading.Event, after_push: float = 0.0) -> bool:
         """Sleep until a push, the end of a round, the time when something is due, or the stop of the run.

@@ -88,7 +88,6 @@ class TaskService:
                 if monotonic() - self._counted_at > COUNTED:
                     self._write_counts()
                 if self._claims and self._take_turns(until):
-                    self._sleep.started(True)
                     last = monotonic()
                 elif (left := min(until, last + self._terms.idle) - monotonic()) > 0:
                     self._wait(left)
@@ -115,6 +114,7 @@ class TaskService:
                 found = True
                 if self._is_over(until):
                     break
+        self._sleep.started(found)
         return found
 
     def _is_over(self, until: float) -> bool:
@@ -154,7 +154,6 @@ class TaskService:
                 return
         self._looked_again = False
         self._claims = self._sleep.sleep(most, due, self._never)
-        self._sleep.started(False)
 
     @property
     def _only(self) -> OnlyKinds:
