@@ -86,13 +86,14 @@ class Pipelines(Executor):
             await self._require_fit(after, [one for one in changes if one.station not in new_columns])
             gone = [] if before is None else removed(before, after)
             moved = moves if before is None else {**_parked_positions(before, gone), **moves}
-            await self._require_empty(after, [queue for queue in gone if queue not in moved])
+            await self._require_empty(after, [queue for queue in gone if queue not in moved], _sources(before))
             await self._require_none_stopped(after, list(moved))
             for queue, to in moved.items():
                 await self._rehome(after, queue, to)
             await self._require_empty(after, list(moved))
             kept = StoredPipeline(after.name, graph_text(after), secrets.randbits(62))
             if await self._chart(after.name, None if known is None else known.version, kept):
+                await self._require_no_rival(after, kept, known)
                 for one in changes:
                     LOG.info("frame %r of %s: column %s", one.station, after, one)
                 return True
@@ -118,7 +119,16 @@ class Pipelines(Executor):
     async def _chart(self, name: str, version: int | None, after: StoredPipeline | None) -> bool:
         return await self.run(lambda: self.store.metadata.set_pipeline(name, version, after))
 
-    async def _require_empty(self, after: Graph, queues: list[str]) -> None:
+    async def _require_no_rival(self, after: Graph, kept: StoredPipeline, before: StoredPipeline | None) -> None:
+        """Take a definition back if a pipeline that shares a queue with it was declared at the same moment."""
+        stored = await self.run(lambda: self.store.metadata.pipelines())
+        try:
+            _require_own_queues(after, [one for one in stored if one.name != after.name])
+        except ConfigurationError:
+            await self._chart(after.name, kept.version, before)
+            raise
+
+    async def _require_empty(self, after: Graph, queues: list[str], sources: Collection[str] = ()) -> None:
         """Raise ConfigurationError if messages are under way in these queues, since nothing will work on them."""
         for queue in queues:
             left = await self._under_way(queue)
@@ -127,6 +137,8 @@ class Pipelines(Executor):
                 to = Hint(f"rehome={{{name!r}: …}}", f"--rehome {name}=…")
                 inner = "batches of a table" if queue.endswith(BATCHES) else "sets of a join"
                 way = (", or rehome them with ", to) if name == queue else (f"; the {inner} cannot be rehomed",)
+                if queue in sources:
+                    way = ("; the positions of a source cannot be rehomed",)
                 raise ConfigurationError(
                     f"{after}: it no longer has station {name!r}, and its queue {queue!r} still has "
                     f"{counted(left, 'message')} under way; run the old definition until the queue is empty",
@@ -212,6 +224,11 @@ def _parked_positions(before: Graph, gone: Collection[str]) -> dict[str, str]:
     return {one.name: position_queue(one.name) for one in before.stations if one.name in gone and one.reads_table}
 
 
+def _sources(graph: Graph | None) -> set[str]:
+    """Return the names of the table sources, whose messages are positions."""
+    return set() if graph is None else {one.name for one in graph.stations if one.kind == "source"}
+
+
 def _ways_to_part(station: Node) -> str:
     if station.kind == "crossing":
         return "Give the queue in which the messages wait another name: Elsewhere(queue, connect, name=…)"
@@ -227,6 +244,12 @@ def _check_rehome(before: Graph | None, after: Graph, moves: Mapping[str, str]) 
             raise ConfigurationError(f"{asked}: it still has {queue!r}; rehome only removed stations")
         if before is not None and queue not in before.queues:
             raise ConfigurationError(f"{asked}: it never had a station {shown(queue)}")
+        if queue in _sources(before):
+            raise ConfigurationError(
+                f"{asked}: the messages of a table source say where to continue reading, and another station would "
+                f"read everything again; keep the name {shown(queue)}, or let the old definition read all there is and "
+                "then remove the source without rehoming it"
+            )
         if queue.endswith((SETS, BATCHES)):
             inner = "batches of a table" if queue.endswith(BATCHES) else "sets of a join"
             raise ConfigurationError(

@@ -9,6 +9,7 @@ import pytest
 
 from duerow import Database, Draft, Elsewhere, Join, Pipeline, Relay, Sink, TableSource
 from duerow.errors import ConfigurationError
+from duerow.pipeline.graph import graph_text
 from duerow.store import StoredPipeline
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.contents import everything, payloads
@@ -151,6 +152,45 @@ def test_a_table_source_that_looks_again_can_be_removed_and_its_position_is_kept
     with pytest.raises(ConfigurationError, match="no longer has station 'files', and its queue 'files' still has 1"):
         db.declare_pipeline(orders())
     assert payloads(db.queue("files")) == [{"file": "a.csv", "rows": 0}]
+
+
+def test_of_two_pipelines_that_are_declared_at_the_same_moment_one_that_reads_a_queue_of_the_other_is_refused(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata, late = db.store.metadata, [Pipeline("rival", [Sink("price", print)])]
+    put = metadata.set_pipeline
+
+    def raced(name: str, version: int | None, after: StoredPipeline | None) -> Any:
+        while late:
+            rival = late.pop().graph
+            yield from put(rival.name, None, StoredPipeline(rival.name, graph_text(rival), 1))
+        return (yield from put(name, version, after))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(metadata, "set_pipeline", raced)
+        with pytest.raises(ConfigurationError, match=r"would read queue 'price', and so does .* of pipeline 'rival'"):
+            db.declare_pipeline(orders("price"))
+    assert not late
+    assert [graph.name for graph in db.pipelines()] == ["rival"]
+    db.forget_pipeline("rival")
+    assert db.declare_pipeline(orders("price"))
+
+
+def test_the_positions_of_a_table_source_go_to_no_other_station(db: Database) -> None:
+    into: dict[str, Any] = {"to": "in", "format": "jdbc", "url": "sqlite:///x", "table": "t", "column": "id"}
+    files = TableSource("files", to="in", format="csv", path="/x")
+    db.declare_pipeline(Pipeline("orders", [TableSource("old", **into), files, *orders().stations]))
+    db.queue("old/position").push({"after": 5})
+    db.queue("files").push({"file": "a.csv", "rows": 0})
+    renamed = Pipeline("orders", [TableSource("new", **into), *orders().stations])
+    for rehome in ({"old": "new"}, {"old": "new", "files": "new"}, {"files": "in"}):
+        with pytest.raises(ConfigurationError, match="another station would read everything again; keep the name"):
+            db.declare_pipeline(renamed, rehome=rehome)
+    with pytest.raises(ConfigurationError, match=r"'files' still has 1 message .* positions of a source cannot be reh"):
+        db.declare_pipeline(renamed)
+    assert payloads(db.queue("old/position")) == [{"after": 5}]
+    assert payloads(db.queue("files")) == [{"file": "a.csv", "rows": 0}]
+    assert not db.queue("new").count()
 
 
 def test_messages_that_cannot_go_where_they_should_keep_the_old_definition(db: Database) -> None:
