@@ -41,7 +41,7 @@ WORKER: Final = "spark"
 FIRST: Final = 250
 """The size of the first claim, while nothing is known about the function."""
 
-HORIZON: Final = 1.0
+HORIZON: Final = 0.25
 """The maximum number of seconds for a chunk, or a third of the lease if that is less; the rest is then released."""
 
 SHORT_TURN: Final = 0.5
