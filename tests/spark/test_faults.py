@@ -135,7 +135,7 @@ def test_a_slow_function_claims_less_and_gives_back_what_it_cannot_begin(
     attempts: list[int] = []
 
     def slow(message: Message) -> Any:
-        now[0] += 0.3
+        now[0] += 0.3 * consumers.HORIZON
         attempts.append(message.attempts)
         return message.payload
 
