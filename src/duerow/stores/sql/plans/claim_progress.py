@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from duerow.plan import Plan
 from duerow.store import GivenUp
-from duerow.stores.sql.plans.kinds import padded
+from duerow.stores.sql.plans.kinds import padded, source_of
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import LENT, OverRows, Statement
 
@@ -70,7 +70,7 @@ class Claim:
         self.queue, self.limit = queue, limit
         self.at_once, self.picked, self.read, self.gone, self.values = at_once, picked, read, gone, values
         self.kinds = () if kinds is None else padded(kinds)
-        self.source: Hashable = (queue, self.kinds) if self.kinds else queue
+        self.source = source_of(queue, self.kinds)
         self.history: timedelta | None = None
         self.over: Callable[[Sequence[int]], Plan[None]] | None = None
         self.ends = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from duerow.stores.sql.statements.due_rows import kinds_in
 
@@ -16,3 +16,8 @@ def padded(kinds: Collection[str]) -> tuple[str, ...]:
 def of_kinds(kinds: Sequence[str]) -> dict[str, str]:
     """Return the bound values of a statement that reads these kinds."""
     return dict(zip(kinds_in(len(kinds)), kinds, strict=True))
+
+
+def source_of(queue: str, kinds: Sequence[str]) -> Hashable:
+    """Return what the floors of claims of these kinds are remembered by: the queue, or the queue and the kinds."""
+    return (queue, kinds) if kinds else queue

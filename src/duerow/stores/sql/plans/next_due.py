@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from duerow.clock import EPOCH, LAST
 from duerow.plan import Plan
 from duerow.stores.sql.plans.context import Context, Plans
-from duerow.stores.sql.plans.kinds import of_kinds, padded
+from duerow.stores.sql.plans.kinds import of_kinds, padded, source_of
 from duerow.stores.sql.plans.priorities import PriorityPlans
 from duerow.stores.sql.statements import IN_LINE
 
@@ -51,14 +51,11 @@ class NextDuePlans(Plans):
     ) -> Plan[timedelta | None]:
         """Note that a consumer sleeps, and return how long it may sleep; see MessageStore.next_due."""
         context = self.context
-        dialect, statements = context.dialect, context.statements
+        dialect, statements, names = context.dialect, context.statements, sorted(set(queues))
         if statements.queues.wake is not None:
             note = until + NOTE
             spans = {"span": dialect.write_span(note), "half": dialect.write_span(until + NOTE / 2)}
-            yield context.given(
-                statements.queues.note_waiting, ("queue",), [(name,) for name in sorted(set(queues))], spans
-            )
-        names = [*dict.fromkeys(queues)]
+            yield context.given(statements.queues.note_waiting, ("queue",), [(name,) for name in names], spans)
         relied_on = relied_on or not until  # no later claim will find rows that this look misses
         if unsure := [name for name in names if relied_on or context.priorities.stale(name)]:
             yield from self._priorities.look(*unsure)
@@ -66,7 +63,7 @@ class NextDuePlans(Plans):
         for name in names:
             if not context.priorities.is_paused(name):
                 known = padded(kinds[name]) if kinds and name in kinds else ()
-                floor, writes = context.floors.nothing_before(_source(name, known))
+                floor, writes = context.floors.nothing_before(source_of(name, known))
                 # Rows may have been pushed before the last look, but committed after it.
                 alike[_Look(known, None if relied_on else floor)].append((name, writes))
         waits: list[timedelta] = []
@@ -76,7 +73,7 @@ class NextDuePlans(Plans):
                 due_at = dues.get(name)
                 if due_at is not None:
                     waits.append(due_at - now)
-                context.floors.looked(_source(name, look.kinds), now if due_at is None else min(now, due_at), writes)
+                context.floors.looked(source_of(name, look.kinds), now if due_at is None else min(now, due_at), writes)
         return min(waits, default=None)
 
     def _next_due(self, queues: Sequence[str], look: _Look) -> Plan[tuple[datetime, dict[str, datetime]]]:
@@ -94,8 +91,3 @@ class NextDuePlans(Plans):
             if due is not None:
                 dues[name] = min(read(due), dues.get(name, LAST))
         return read(rows[0][2]), dues
-
-
-def _source(queue: str, kinds: tuple[str, ...]) -> Hashable:
-    """Return what the floor of a claim is remembered by."""
-    return (queue, kinds) if kinds else queue
