@@ -70,16 +70,16 @@ class Part:
 MEMORY, SQLITE = (f"tests/stores/{store}/test_conformance.py" for store in ("memory", "sqlite"))
 
 OF_SETTLEMENT = ("tests/unit/test_settlement.py", "tests/unit/test_settlement_verbs.py", MEMORY)
-OF_WORKERS = f"(worker or handler) and not postgresql and not sqlite and not signal and {QUICK}"
+OF_WORKERS = f"(worker or handler) and not postgresql and not sqlite and not signal and not test_stacks and {QUICK}"  # stacks show mutmut's wrappers
 
 PARTS = {
     "settlement": Part(("settlement.py",), (*OF_SETTLEMENT, "-k", QUICK)),
-    "plans": Part(("stores/sql/plans/*.py",), (SQLITE, "-k", QUICK)),
+    "plans": Part(("stores/sql/plans/*.py",), ("tests/unit/stores/sql", SQLITE, "-k", f"not async and {QUICK}")),
     "worker": Part(("worker/*.py", "aio/worker*.py"), ("tests/unit/worker", "tests/workers", MEMORY, "-k", OF_WORKERS)),
 }
 
-TYPES = (sys.executable, str(ROOT / "tests/mutations/check_types.py"), "mypy", f"--cache-dir={FOLDER / 'mypy'}")
-"""Checks the types of all mutants in one go; mutmut reads its lines as those of mypy."""
+CHECK = ROOT / "tests/mutations/check_types.py"
+"""Checks the types of all mutants in one go."""
 
 SUPERFLUOUS = re.compile(r"^(enable_error_code|warn_unreachable) .*\n", re.MULTILINE)
 """Settings of mypy that only find what is superfluous, which is no mistake."""
@@ -95,43 +95,52 @@ def main() -> int:
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("modules", nargs="*", help="of the part, such as settle or claim; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many mutants at a time")
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long the tests of one mutant take at most")
     parser.add_argument("--again", action="store_true", help="try again what earlier runs left alive")
     parser.add_argument("--show", action="store_true", help="run nothing; show what earlier runs left alive")
     chosen = parser.parse_args()
-    folder = FOLDER / "-".join([chosen.part, *chosen.modules])
+    folder = FOLDER / chosen.part
     ended = 0
     if not chosen.show:
-        prepare(folder, PARTS[chosen.part], chosen.modules)
-        command = [Path(sys.executable).with_name("mutmut"), "run", f"--max-children={chosen.jobs}"]
-        environment = {**os.environ, "CI": "1"}  # which has Hypothesis try the same examples in each run
-        command += alive(results(folder)) if chosen.again else []
-        ended = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+        prepare(folder, PARTS[chosen.part])
+        ended = subprocess.run([sys.executable, ROOT / "tests/mutations/generate.py"], cwd=folder, check=False).returncode
+        if ended == 0:
+            ended = subprocess.run(
+                trial(PARTS[chosen.part], chosen), cwd=folder / "mutants", env=environment(folder), check=False
+            ).returncode
     print(table(results(folder)))
     return ended
 
 
-def prepare(folder: Path, part: Part, modules: list[str]) -> None:
+def trial(part: Part, chosen: argparse.Namespace) -> list[str]:
+    """Return the command that tries mutants."""
+    return [
+        *(sys.executable, "-m", "pytest", "--rootdir=.", "-q", "-p", "no:cacheprovider", "-p", "tests.mutations.trial"),
+        *("-o", "timeout=20", f"--trial-jobs={chosen.jobs}", f"--trial-seconds={chosen.seconds}"),
+        *(f"--trial-modules={','.join(chosen.modules)}", *(["--trial-again"] if chosen.again else [])),
+        *part.tests,
+    ]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment in which mutants are tried: their copy of the code is imported."""
+    path = os.pathsep.join([str(folder / "mutants/src"), str(folder / "mutants")])
+    return {**os.environ, "PYTHONPATH": path, "MUTANT_UNDER_TEST": "", "CI": "1"}  # CI: Hypothesis tries the same examples
+
+
+def prepare(folder: Path, part: Part) -> None:
     """Make the folder in which mutmut works: links to what it copies, and its configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("src", "tests", "docs", "examples", "README.md"):
         link = folder / name
         if not link.is_symlink():
             link.symlink_to(ROOT / name)
-    patterns = [pattern.replace("*", module) for pattern in part.files for module in (modules or ["*"])]
-    files = sorted({f"src/{path.relative_to(SOURCE)}" for pattern in patterns for path in PACKAGE.glob(pattern)})
+    files = sorted(f"src/{path.relative_to(SOURCE)}" for pattern in part.files for path in PACKAGE.glob(pattern))
     settings = {
         "source_paths": ["src"],
         "only_mutate": files,
         "also_copy": ["README.md"],
-        "pytest_add_cli_args_test_selection": list(part.tests),
-        "pytest_add_cli_args": ["-p", "no:cacheprovider", "-p", "tests.mutations.quick", "-o", "timeout=60"],
-        "type_check_command": [*TYPES, *files],
-        "process_isolation": "forkserver",  # the caches of statements are empty when a mutant begins
-        "timeout_multiplier": 6.0,
-        "timeout_constant": 20.0,
-        "log_to_file": True,
-        "use_git_change_detection": False,
-        "on_dependency_change": "ignore",
+        "type_check_command": [sys.executable, str(CHECK), "mypy", f"--cache-dir={folder / 'mypy'}", *files],
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
     own = SUPERFLUOUS.sub("", (ROOT / "pyproject.toml").read_text())

@@ -1,0 +1,326 @@
+"""A plugin of pytest that tries mutants in place of running tests; see tests/mutations/mutants.py.
+
+pytest collects the tests once. First, each test runs on its own in a fork of this process that records which lines of
+the mutated functions it executes. Then each mutant gets a fork, which runs the tests that execute the changed line,
+until one of them fails: first those that killed other mutants of the same function, then those that are quick and
+execute lines of the file that few others execute. All tests run once before the first fork, which finds compiled
+statements.
+"""
+
+import ast
+import fnmatch
+import json
+import os
+import shutil
+import signal
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+KILLED, SURVIVED, NO_TESTS, TIMEOUT = 1, 0, 33, 36
+"""Exit codes as mutmut writes them."""
+
+GRACE_S, TIMES = 20.0, 10.0
+"""A mutant times out after so many seconds, and so many times as long as its tests took without it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `mutants.py` passes on."""
+    parser.addoption("--trial-jobs", type=int, default=1)
+    parser.addoption("--trial-seconds", type=float, default=10.0)
+    parser.addoption("--trial-modules", default="")
+    parser.addoption("--trial-again", action="store_true")
+
+
+def pytest_collection_modifyitems() -> None:
+    """Replace the profile of Hypothesis that tests/conftest.py has loaded."""
+    settings.register_profile("mutants", settings.default, derandomize=True, database=None, max_examples=15)
+    settings.load_profile("mutants")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """Try the mutants instead of running the tests."""
+    options = session.config.option
+    trial = Trial(session, options.trial_jobs)
+    trial.warm_up()
+    files = [Mutated(path) for path in sorted(Path("src").rglob("*.py.meta"))]
+    reached = trial.reached(files)
+    modules = options.trial_modules.split(",") if options.trial_modules else ["*"]
+    for pattern in modules:
+        for file in files:
+            if fnmatch.fnmatch(file.path.stem, pattern):
+                trial.run(file, reached, options.trial_seconds, options.trial_again)
+    return True
+
+
+@dataclass
+class Mutated:
+    """A file of mutants."""
+
+    meta: Path
+
+    def __post_init__(self) -> None:
+        self.path = self.meta.with_suffix("")
+        self.source = self.path.read_text()
+        self.lines = self.source.splitlines()
+        self.data = json.loads(self.meta.read_text())
+        self.ends: dict[str, int | None] = self.data["exit_code_by_key"]
+        spans = json.loads(Path(f"{self.path}.spans").read_text())["spans"]
+        self.spans: dict[str, tuple[int, int]] = {name: (start, end) for name, (start, end) in spans.items()}
+
+    def save(self) -> None:
+        """Write the results."""
+        self.meta.write_text(json.dumps(self.data, indent=4))
+
+    def changed(self, mutant: str) -> tuple[str, range, range]:
+        """Return the function of a mutant, its lines, and those of the statement that the mutant changes."""
+        name = mutant.rpartition(".")[2]
+        function = name.rpartition("__mutmut_")[0]
+        start, end = self.spans[name]
+        first, last = self.spans[f"{function}__mutmut_orig"]
+        copy, own = self.lines[start - 1 : end], self.lines[first - 1 : last]
+        offset = next((at for at, pair in enumerate(zip(copy[1:], own[1:], strict=False), 1) if pair[0] != pair[1]), 0)
+        body = tuple(own)
+        begins, ends = next(((a, b) for a, b in reversed(_statements(body)) if a <= offset <= b), (offset, offset))
+        return function, range(first, last + 1), range(first + begins, first + ends + 1)
+
+
+@cache
+def _statements(function: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return the first and the last line of each statement in a function, or of its head, outer ones first."""
+    found = []
+    for node in ast.walk(ast.parse(textwrap.dedent("\n".join(function)))):
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = getattr(node, "body", None)
+            end = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+            found.append((node.lineno - 1, end - 1))
+    return found
+
+
+Reached = dict[str, tuple[float, dict[str, set[int]]]]
+"""For each test how long it took, and the lines it executed by file."""
+
+
+class Trial:
+    """Forks of the process that has collected the tests."""
+
+    def __init__(self, session: pytest.Session, jobs: int) -> None:
+        self.session, self.jobs, self.count = session, jobs, 0
+        self.items = {item.nodeid: item for item in session.items}
+        self.temporary: Path = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        self.broken: set[str] = set()
+        self.killers_file = Path("killers.json")
+        self.killers: dict[str, Any] = json.loads(self.killers_file.read_text()) if self.killers_file.exists() else {}
+
+    def warm_up(self) -> None:
+        """Run all tests here, so that forks find statements compiled, which takes longer than most tests."""
+        for place, item in enumerate(self.session.items, 1):
+            following = self.session.items[place % len(self.session.items)]
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            report(f"warming up: {place} of {len(self.session.items)}")
+            if self.session.testsfailed:
+                self.broken.add(item.nodeid)
+                self.session.testsfailed = 0
+                report(f"left out, as it fails without any mutant: {item.nodeid}\n")
+
+    def reached(self, files: list[Mutated]) -> Reached:
+        """Return what each test executes, and run those alone of which that is not known."""
+        file = Path("reached.json")
+        version = sha256("".join(one.source for one in files).encode()).hexdigest()
+        known = json.loads(file.read_text()) if file.exists() else {}
+        tests = known.get("tests", {}) if known.get("version") == version else {}
+        names = {str(one.path.absolute()): str(one.path) for one in files}
+        missing = [name for name in self.items if name not in tests and name not in self.broken]
+        for place, (name, answer) in enumerate(
+            self.forks((name, lambda name=name: self.trace(name, names), 120.0) for name in missing), 1
+        ):
+            tests[name] = answer
+            report(f"lines: {place} of {len(missing)}")
+            if place % 100 == 0 or place == len(missing):
+                file.write_text(json.dumps({"version": version, "tests": tests}))
+        broken = [name for name, test in tests.items() if not isinstance(test, dict) or test["failed"]]
+        for name in broken:
+            report(f"left out, as it fails without any mutant: {name}\n")
+        return {
+            name: (tests[name]["seconds"], {path: set(lines) for path, lines in tests[name]["lines"].items()})
+            for name in self.items
+            if name in tests and name not in broken
+        }
+
+    def trace(self, name: str, files: dict[str, str]) -> dict[str, Any]:
+        """Run a test, and return its duration and the lines it executes."""
+        began = time.perf_counter()
+        hits: dict[str, set[int]] = {file: set() for file in files}
+
+        def call(frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+            lines = hits.get(frame.f_code.co_filename)
+            if lines is None:
+                return None
+
+            def line(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+                lines.add(frame.f_lineno)
+                return line
+
+            return line
+
+        threading.settrace(call)
+        sys.settrace(call)
+        failed = self.run_tests([name])
+        sys.settrace(None)
+        lines = {files[file]: sorted(lines) for file, lines in hits.items() if lines}
+        return {"seconds": time.perf_counter() - began, "failed": failed is not None, "lines": lines}
+
+    def run(self, file: Mutated, reached: Reached, seconds: float, again: bool) -> None:
+        """Try the mutants of a file that were not tried before, or those that lived."""
+        path = str(file.path)
+        by_line: dict[int, set[str]] = defaultdict(set)
+        for test, (_, lines) in reached.items():
+            for line in lines.get(path, ()):
+                by_line[line].add(test)
+        worth: dict[str, float] = {  # by how few others execute the same lines
+            test: sum(1 / len(by_line[line]) for line in lines.get(path, ())) / (seconds + 0.02)
+            for test, (seconds, lines) in reached.items()
+        }
+        kills: dict[str, Counter[str]] = defaultdict(Counter)
+        for mutant, found in self.killers.items():
+            if isinstance(found, str):
+                kills[mutant.rpartition("__mutmut_")[0]][found] += 1
+
+        def work() -> Iterator[tuple[str, Callable[[], Any], float]]:
+            for mutant, end in file.ends.items():
+                if not (end is None or (again and end in (SURVIVED, NO_TESTS, TIMEOUT))):
+                    continue
+                _, function, statement = file.changed(mutant)
+                tests = set[str]().union(*(by_line[line] for line in statement))
+                tests = tests or set[str]().union(*(by_line[line] for line in function))
+                if not tests:
+                    file.ends[mutant] = NO_TESTS
+                    file.save()
+                    continue
+                killed = kills[mutant.rpartition("__mutmut_")[0]]
+                order = sorted(tests, key=lambda test: (-killed[test], -worth[test]))
+                chosen = list(some(order, reached, seconds))
+                estimate = sum(reached[test][0] for test in chosen)
+                self.killers[mutant] = [len(chosen), len(tests)]
+                yield mutant, lambda mutant=mutant, chosen=chosen: self.mutate(mutant, chosen), GRACE_S + TIMES * estimate
+
+        began, tried = time.monotonic(), 0
+        for mutant, killer in self.forks(work()):
+            tried += 1
+            if isinstance(killer, str):
+                self.killers[mutant] = killer
+                kills[mutant.rpartition("__mutmut_")[0]][killer] += 1
+            file.ends[mutant] = TIMEOUT if killer is None else KILLED if killer else SURVIVED
+            file.save()
+            ends = Counter(file.ends.values())
+            report(
+                f"{file.path.stem}: {len(file.ends) - ends[None]} of {len(file.ends)}, types {ends[37]}, killed {ends[1]}, "
+                f"survived {ends[0]}, no tests {ends[33]}, timeout {ends[36]}; {tried / (time.monotonic() - began):.2f}/s"
+            )
+            if tried % 20 == 0:
+                self.killers_file.write_text(json.dumps(self.killers))
+        self.killers_file.write_text(json.dumps(self.killers))
+        report("\n")
+
+    def mutate(self, mutant: str, tests: list[str]) -> str | bool:
+        """Run tests on a mutant; return the one that fails, or False."""
+        from mutmut.mutation.trampoline import set_mutant_under_test
+
+        set_mutant_under_test(mutant)
+        return self.run_tests(tests) or False
+
+    def run_tests(self, names: list[str]) -> str | None:
+        """Run tests until one fails, and return it."""
+        items = [self.items[name] for name in names]
+        other = next(item for item in self.session.items if item is not items[-1])
+        for item, following in zip(items, [*items[1:], other], strict=True):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.session.testsfailed:
+                return item.nodeid
+        return None
+
+    def forks(self, work: Iterable[tuple[str, Callable[[], Any], float]]) -> Iterator[tuple[str, Any]]:
+        """Carry out work in a fork each; yield its name with what it returns, or None if it never ends or dies."""
+        running: dict[int, tuple[str, Path, float, Path]] = {}
+        pending = iter(work)
+        exhausted = False
+        while running or not exhausted:
+            while not exhausted and len(running) < self.jobs:
+                following = next(pending, None)
+                if following is None:
+                    exhausted = True
+                    break
+                name, call, seconds = following
+                pid, answers, temporary = self.fork(call)
+                running[pid] = (name, answers, time.monotonic() + seconds, temporary)
+            for pid, (name, answers, until, temporary) in list(running.items()):
+                ended = os.waitpid(pid, os.WNOHANG)[0] != 0
+                if not ended and time.monotonic() < until:
+                    continue
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+                if not ended:
+                    os.waitpid(pid, 0)
+                del running[pid]
+                text = answers.read_text() if answers.exists() else ""
+                shutil.rmtree(temporary, ignore_errors=True)
+                answers.unlink(missing_ok=True)
+                yield name, json.loads(text) if text else None
+            time.sleep(0.003)
+
+    def fork(self, call: Callable[[], Any]) -> tuple[int, Path, Path]:
+        """Carry out a call in a fork; return its process, the file of its answer, and its folder."""
+        self.count += 1
+        temporary = self.temporary / f"fork-{self.count}"
+        answers = temporary.with_suffix(".json")
+        pid = os.fork()
+        if pid:
+            return pid, answers, temporary
+        try:
+            os.setpgid(0, 0)
+            temporary.mkdir()
+            self.session.config._tmp_path_factory._basetemp = temporary  # type: ignore[attr-defined]
+            silence = Path(os.devnull).open("w")
+            os.dup2(silence.fileno(), 1)
+            os.dup2(silence.fileno(), 2)
+            terminal = self.session.config.pluginmanager.get_plugin("terminalreporter")
+            if terminal is not None:
+                terminal._tw._file = silence
+            answers.write_text(json.dumps(call()))
+        except BaseException as error:
+            answers.write_text(json.dumps(f"{type(error).__name__} outside of tests: {error}"))
+        finally:
+            os._exit(0)
+
+
+def some(tests: list[str], reached: Reached, seconds: float) -> Iterator[str]:
+    """Return the first tests that take so long together, each on one of the two APIs."""
+    taken: set[str] = set()
+    for test in tests:
+        name = test.replace("[async", "[sync")
+        if name in taken:
+            continue
+        taken.add(name)
+        seconds -= reached[test][0]
+        if seconds < 0 and len(taken) > 1:
+            return
+        yield test
+
+
+def report(text: str) -> None:
+    """Show progress."""
+    print(f"\r\033[K{text}", end="", file=sys.__stderr__, flush=True)
