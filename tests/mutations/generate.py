@@ -56,9 +56,10 @@ def refresh() -> None:
     """Copy sources again that have changed since they were copied; mutmut does that for mutated files alone."""
     for source in Path("src").resolve().rglob("*.py"):
         copy = Path("mutants/src", source.relative_to(Path("src").resolve()))
-        if not copy.with_suffix(".py.meta").exists() and copy.exists():
-            if copy.stat().st_mtime < source.stat().st_mtime:
-                shutil.copy2(source, copy)
+        if copy.with_suffix(".py.meta").exists() or not copy.exists():
+            continue
+        if copy.stat().st_mtime < source.stat().st_mtime:
+            shutil.copy2(source, copy)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,8 @@ class Part:
 MEMORY, SQLITE = (f"tests/stores/{store}/test_conformance.py" for store in ("memory", "sqlite"))
 
 OF_SETTLEMENT = ("tests/unit/test_settlement.py", "tests/unit/test_settlement_verbs.py", MEMORY)
-OF_WORKERS = f"(worker or handler) and not postgresql and not sqlite and not signal and not test_stacks and {QUICK}"  # stacks show mutmut's wrappers
+OF_WORKERS = f"(worker or handler) and not postgresql and not sqlite and not signal and not test_stacks and {QUICK}"
+"""The stacks that `test_stacks` reads include mutmut's wrappers."""
 
 PARTS = {
     "settlement": Part(("settlement.py",), (*OF_SETTLEMENT, "-k", QUICK)),
@@ -103,7 +104,9 @@ def main() -> int:
     ended = 0
     if not chosen.show:
         prepare(folder, PARTS[chosen.part])
-        ended = subprocess.run([sys.executable, ROOT / "tests/mutations/generate.py"], cwd=folder, check=False).returncode
+        ended = subprocess.run(
+            [sys.executable, ROOT / "tests/mutations/generate.py"], cwd=folder, check=False
+        ).returncode
         if ended == 0:
             ended = subprocess.run(
                 trial(PARTS[chosen.part], chosen), cwd=folder / "mutants", env=environment(folder), check=False
@@ -125,7 +128,12 @@ def trial(part: Part, chosen: argparse.Namespace) -> list[str]:
 def environment(folder: Path) -> dict[str, str]:
     """Return the environment in which mutants are tried: their copy of the code is imported."""
     path = os.pathsep.join([str(folder / "mutants/src"), str(folder / "mutants")])
-    return {**os.environ, "PYTHONPATH": path, "MUTANT_UNDER_TEST": "", "CI": "1"}  # CI: Hypothesis tries the same examples
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "MUTANT_UNDER_TEST": "",
+        "CI": "1",
+    }  # CI: Hypothesis tries the same examples
 
 
 def prepare(folder: Path, part: Part) -> None:

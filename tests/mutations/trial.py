@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-KILLED, SURVIVED, NO_TESTS, TIMEOUT = 1, 0, 33, 36
+KILLED, SURVIVED, NO_TESTS, TIMEOUT, CAUGHT = 1, 0, 33, 36, 37
 """Exit codes as mutmut writes them."""
 
 GRACE_S, TIMES = 20.0, 10.0
@@ -212,24 +212,29 @@ class Trial:
                     file.save()
                     continue
                 killed = kills[mutant.rpartition("__mutmut_")[0]]
-                order = sorted(tests, key=lambda test: (-killed[test], -worth[test]))
+                order = sorted(tests, key=lambda test: (-killed[test], not test.startswith("tests/unit"), -worth[test]))
                 chosen = list(some(order, reached, seconds))
                 estimate = sum(reached[test][0] for test in chosen)
                 self.killers[mutant] = [len(chosen), len(tests)]
-                yield mutant, lambda mutant=mutant, chosen=chosen: self.mutate(mutant, chosen), GRACE_S + TIMES * estimate
+                yield (
+                    mutant,
+                    lambda mutant=mutant, chosen=chosen: self.mutate(mutant, chosen),
+                    GRACE_S + TIMES * estimate,
+                )
 
-        began, tried = time.monotonic(), 0
-        for mutant, killer in self.forks(work()):
-            tried += 1
+        began = time.monotonic()
+        for tried, (mutant, killer) in enumerate(self.forks(work()), 1):
             if isinstance(killer, str):
                 self.killers[mutant] = killer
                 kills[mutant.rpartition("__mutmut_")[0]][killer] += 1
             file.ends[mutant] = TIMEOUT if killer is None else KILLED if killer else SURVIVED
             file.save()
             ends = Counter(file.ends.values())
+            named = {"types": CAUGHT, "killed": KILLED, "survived": SURVIVED, "no tests": NO_TESTS, "timeout": TIMEOUT}
             report(
-                f"{file.path.stem}: {len(file.ends) - ends[None]} of {len(file.ends)}, types {ends[37]}, killed {ends[1]}, "
-                f"survived {ends[0]}, no tests {ends[33]}, timeout {ends[36]}; {tried / (time.monotonic() - began):.2f}/s"
+                f"{file.path.stem}: {len(file.ends) - ends[None]} of {len(file.ends)}, "
+                + ", ".join(f"{name} {ends[code]}" for name, code in named.items())
+                + f"; {tried / (time.monotonic() - began):.2f}/s"
             )
             if tried % 20 == 0:
                 self.killers_file.write_text(json.dumps(self.killers))
@@ -294,7 +299,7 @@ class Trial:
             os.setpgid(0, 0)
             temporary.mkdir()
             self.session.config._tmp_path_factory._basetemp = temporary  # type: ignore[attr-defined]
-            silence = Path(os.devnull).open("w")
+            silence = Path(os.devnull).open("w")  # noqa: SIM115 – until the process ends
             os.dup2(silence.fileno(), 1)
             os.dup2(silence.fileno(), 2)
             terminal = self.session.config.pluginmanager.get_plugin("terminalreporter")

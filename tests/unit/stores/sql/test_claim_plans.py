@@ -106,7 +106,9 @@ def test_a_claim_that_found_some_above_its_floor_returns_them(store: SqlStore, m
     assert [one.id for one in reserved.records] == [2]
 
 
-def test_after_a_while_a_claim_looks_for_priorities_again_and_starts_at_the_head(store: SqlStore, monotonic: list[float]) -> None:
+def test_after_a_while_a_claim_looks_for_priorities_again_and_starts_at_the_head(
+    store: SqlStore, monotonic: list[float]
+) -> None:
     claim(store, 1, [], [row(1)])
     monotonic[0] += max(LOOK_AGAIN, LOOK_BELOW)
     assert looks(claim(store, 1, [], [row(2)])[0]) == ["look", "0"]

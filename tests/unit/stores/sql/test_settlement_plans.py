@@ -155,9 +155,7 @@ def test_rows_are_locked_in_the_order_of_their_ids(store: SqlStore, ends: Sequen
 
 
 @pytest.mark.parametrize("end", [moved(due=NOON - SECOND), Released(NOON - SECOND), Released(None)], ids=repr)
-def test_a_claim_looks_where_a_turn_of_its_process_put_a_message_that_is_due_earlier(
-    store: SqlStore, end: End
-) -> None:
+def test_a_claim_looks_where_a_turn_of_its_process_put_a_message_that_is_due_earlier(store: SqlStore, end: End) -> None:
     floors = store.context.floors
     floors.claimed("billing", floors.start("billing"), oldest=NOON, newest=NOON + SECOND)
     next(store.messages.settle(turns(end)))
