@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from time import monotonic
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 import duerow
 from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.plan import run
-from duerow.retry import DEFAULT
+from duerow.reservation import Receipt
+from duerow.retry import DEFAULT, RetryPolicy
 from duerow.settlement import Commit, Rollback, Settlement
 from duerow.store import Refused
 from duerow.worker.attempt import Attempt
@@ -21,7 +22,9 @@ from duerow.worker.run import Options, Run, Until
 from duerow.worker.settler import MOST_AT_ONCE, Freed, Settle, Settler, WriteCounts
 
 
-def a_run(batch: int, concurrency: int = 1, until: Until = None) -> Run:
+def a_run(
+    batch: int, concurrency: int = 1, until: Until = None, retries: Mapping[str, RetryPolicy] | None = None
+) -> Run:
     options = Options(
         batch=batch,
         concurrency=concurrency,
@@ -32,7 +35,7 @@ def a_run(batch: int, concurrency: int = 1, until: Until = None) -> Run:
         grace=timedelta(seconds=1),
         name="anna",
     )
-    return Run("mail", options, until)
+    return Run("mail", options, until, retries)
 
 
 def decided(worker_run: Run, count: int) -> None:
@@ -197,3 +200,69 @@ def test_of_a_large_batch_evenly_spread_handling_times_count_for_their_neighbors
     monkeypatch.setattr(worker_run.metrics, "handled", lambda queue, times, each: noted.append((len(times), each)))
     Settler(worker_run).settled([Ended(attempt, Commit()) for attempt in attempts])
     assert noted == [(samples, each)]
+
+
+def test_turns_of_two_queues_are_settled_queue_by_queue() -> None:
+    worker_run = a_run(10, retries={"mail-0": DEFAULT, "mail-1": DEFAULT})
+    for attempt in in_hand(worker_run, 2):
+        worker_run.in_flight.end(attempt, Commit())
+    worker_run.closing = True
+    asked: list[list[str]] = []
+
+    def answer(step: Any) -> Any:
+        if isinstance(step, Settle):
+            asked.append([reservation.message.queue for reservation, _ in step.pairs])
+            return []
+        return None
+
+    run(Settler(worker_run).serve(), answer)
+    assert asked == [["mail-0"], ["mail-1"]]
+
+
+# Turns that end in their handler's transaction.
+
+
+def find_out(worker_run: Run, answer: list[Refused] | Exception) -> tuple[list[Any], Freed]:
+    """Find out about a commit whose answer was lost; return what was settled, and what the fetcher is told."""
+    [attempt] = in_hand(worker_run, 1)
+    steps: list[Any] = []
+
+    def answered(step: Any) -> Any:
+        steps.append(list(step.pairs) if isinstance(step, Settle) else step)
+        if isinstance(step, Settle) and isinstance(answer, Exception):
+            raise answer
+        refused = [Refused(attempt.reservation.receipt, one.error) for one in answer] if answer else []  # type: ignore[union-attr]
+        return refused if isinstance(step, Settle) else None
+
+    run(Settler(worker_run).find_out(attempt, StoreUnavailable("no answer", "unknown")), answered)
+    return steps[0], steps[-1]
+
+
+def test_a_turn_whose_commit_was_undone_ends_as_a_failed_attempt_with_that_error() -> None:
+    worker_run = a_run(1)
+    [(_, settlement)], told = find_out(worker_run, [])
+    assert isinstance(settlement, Rollback)
+    assert "no answer" in str(settlement.error)
+    assert isinstance(told, Freed)
+    assert not worker_run.in_flight.held
+
+
+def test_a_turn_that_may_have_been_committed_is_let_go() -> None:
+    worker_run = a_run(1)
+    lost = Refused(Receipt(1, 1), LeaseLost(1))
+    assert isinstance(find_out(worker_run, [lost])[1], Freed)
+    assert not worker_run.in_flight.held
+
+
+def test_an_error_that_is_no_outage_ends_the_run_while_it_finds_out() -> None:
+    with pytest.raises(ValueError, match="no such value"):
+        find_out(a_run(1), ValueError("no such value"))
+
+
+def test_a_turn_that_its_handlers_transaction_commits_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker_run = a_run(1)
+    [attempt] = in_hand(worker_run, 1)
+    counted: list[object] = []
+    monkeypatch.setattr(worker_run.metrics, "ended", lambda *given: counted.append(given))
+    Settler(worker_run).committed(attempt, Commit())
+    assert counted == [("mail-0", 1, [(attempt.reservation, Commit())])]

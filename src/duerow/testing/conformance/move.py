@@ -201,6 +201,24 @@ def test_a_move_may_change_the_holder_of_its_key_as_a_push_would(
     assert message.payload == ("moved" if mode == "replace" else "held")
 
 
+def test_the_holder_of_a_key_that_a_move_replaces_gets_all_that_the_move_says(
+    db: Database, queue: Queue, other: Queue, clock: MovableClock
+) -> None:
+    if not db.store.capabilities.transactions:
+        return
+    held = other.push("held", key="m-1")
+    reservation = lend(queue, "moved", key="m-1")
+    queue.settle([(reservation, Move("billing", payload="new", delay=hours(1), on_duplicate="replace"))])
+    [message] = other.find()
+    assert (message.id, message.payload, message.due_at) == (held.id, "new", clock.now() + hours(1))
+    reservation = lend(queue, "moved", key="m-1")
+    due = clock.now() + hours(2)
+    queue.settle([(reservation, Move("billing", due=due, group="g", priority=3, on_duplicate="replace"))])
+    [message] = other.find()
+    assert (message.id, message.payload, message.due_at) == (held.id, "moved", due)
+    assert (message.group, message.priority) == ("g", 3)
+
+
 @pytest.mark.parametrize(
     "ending", [Commit(), Bury("no use"), Move("elsewhere"), Move("billing", key="other")], ids=repr
 )
