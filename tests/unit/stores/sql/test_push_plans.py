@@ -197,3 +197,21 @@ def test_a_push_in_chunks_may_be_made_in_a_thread(store: SqlStore) -> None:
     several = steps(store.messages.push_chunks("mail", [[entry(1)], [entry(2)]]), [])[-1]
     assert isinstance(several, Several)
     assert several.slow
+
+
+def test_the_payloads_of_one_statement_have_at_most_so_many_characters(store: SqlStore) -> None:
+    store.context.dialect.chunk_bytes = 10
+    store.context.drain_cache.found_open("mail")
+
+    def keyless(size: int) -> int:
+        several = steps(store.messages.push([entry("1" * size)] * 2, "ignore"), [])[-1]
+        return len(list(several.steps))
+
+    def keyed(size: int) -> int:
+        plan = store.messages.push([entry("1" * size, key=key) for key in "ab"], "ignore")
+        answers: list[Any] = [None, None, [(1,), (2,)], [(1,)], [(2,)], []]
+        taken = [plan.send(answer) for answer in answers[:4]]
+        return sum("given_payload" in step.values for step in taken if isinstance(step, Step))
+
+    assert keyless(6) == keyless(5) + 1
+    assert (keyed(6), keyed(5)) == (2, 1)
