@@ -15,6 +15,7 @@ from duerow.retry import DEFAULT
 from duerow.settlement import Release
 from duerow.worker import lease_keeper as module
 from duerow.worker.attempt import Attempt
+from duerow.worker.cancellation import WatchCancellations
 from duerow.worker.lease_keeper import LOOK, MOST_AT_ONCE, TOO_LONG, Extend, LeaseKeeper, WriteProgress
 from duerow.worker.run import Options, Run
 from duerow.worker.settler import Freed, Pause, Settle
@@ -77,7 +78,12 @@ def extensions(steps: list[tuple[float, Any]]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("lease", "heartbeat", "times"), [(30.0, None, [10, 20]), (12.0, None, [4, 8, 12, 16, 20]), (30.0, 7.0, [7, 14, 21])]
+    ("lease", "heartbeat", "times"), [
+        (30.0, None, [10, 20]),
+        (12.0, None, [4, 8, 12, 16, 20]),
+        (30.0, 7.0, [7, 14, 21]),
+        (30.0, 0.5, [number / 2 for number in range(1, 45)]),
+    ],
 )
 def test_leases_are_extended_at_every_heartbeat_by_default_a_third_of_a_lease(
     seconds: list[float], lease: float, heartbeat: float | None, times: list[float]
@@ -119,7 +125,7 @@ def test_leases_that_could_not_be_extended_are_tried_again_soon(
 
     first, second, *_ = extensions(keep(worker_run, seconds, 15.0, answer))
     assert (first, second < first + 5) == (pytest.approx(10, abs=0.1), True)
-    assert "extend leases on" in caplog.text
+    assert "cannot extend leases on" in caplog.text
 
 
 @pytest.mark.parametrize(("lease", "after"), [(30.0, TOO_LONG), (6.0, 1.0)])
@@ -158,5 +164,14 @@ def test_progress_that_could_not_be_written_is_written_later_and_once(
 
     steps = keep(worker_run, seconds, 6.0, answer)
     assert [step.attempts for _, step in steps if isinstance(step, WriteProgress)] == [[attempt], [attempt]]
-    assert "write progress of messages of" in caplog.text
+    assert "cannot write progress of messages of" in caplog.text
     assert not attempt.unwritten
+
+
+def test_cancellations_are_watched_once_a_handler_runs_for_long(
+    seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker_run = a_run()
+    monkeypatch.setattr(module, "handles_long", lambda worker_run: seconds[0] >= 1003.0)
+    watched = [at for at, step in keep(worker_run, seconds, 9.0) if isinstance(step, WatchCancellations)]
+    assert watched == [3.0]
