@@ -78,7 +78,8 @@ def extensions(steps: list[tuple[float, Any]]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("lease", "heartbeat", "times"), [
+    ("lease", "heartbeat", "times"),
+    [
         (30.0, None, [10, 20]),
         (12.0, None, [4, 8, 12, 16, 20]),
         (30.0, 7.0, [7, 14, 21]),
