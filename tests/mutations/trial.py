@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -146,7 +146,7 @@ class Trial:
         names = {str(one.path.absolute()): str(one.path) for one in files}
         missing = [name for name in self.items if name not in tests and name not in self.broken]
         for place, (name, answer) in enumerate(
-            self.forks((name, lambda name=name: self.trace(name, names), 120.0) for name in missing), 1
+            self.forks((name, partial(self.trace, name, names), 120.0) for name in missing), 1
         ):
             tests[name] = answer
             report(f"lines: {place} of {len(missing)}")
@@ -218,7 +218,7 @@ class Trial:
                 self.killers[mutant] = [len(chosen), len(tests)]
                 yield (
                     mutant,
-                    lambda mutant=mutant, chosen=chosen: self.mutate(mutant, chosen),
+                    partial(self.mutate, mutant, chosen),
                     GRACE_S + TIMES * estimate,
                 )
 
@@ -306,6 +306,8 @@ class Trial:
             if terminal is not None:
                 terminal._tw._file = silence
             answers.write_text(json.dumps(call()))
+        except pytest.fail.Exception:  # pytest-timeout, between two tests
+            answers.write_text("null")
         except BaseException as error:
             answers.write_text(json.dumps(f"{type(error).__name__} outside of tests: {error}"))
         finally:
