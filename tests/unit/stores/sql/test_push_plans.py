@@ -11,7 +11,7 @@ import pytest
 
 import duerow
 from duerow import Queue
-from duerow.errors import QueueDraining
+from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan, Several
 from duerow.store import Committed, Entry, Turn
@@ -215,3 +215,20 @@ def test_the_payloads_of_one_statement_have_at_most_so_many_characters(store: Sq
 
     assert keyless(6) == keyless(5) + 1
     assert (keyed(6), keyed(5)) == (2, 1)
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+def test_a_key_that_another_writer_takes_meanwhile_is_named_and_nothing_is_pushed(
+    store: SqlStore, remembered: bool
+) -> None:
+    store.context.drain_cache.found_open("mail")
+    plan = store.messages.push([entry(key="a"), entry(key="b")], "reject", remembered)
+    step = next(plan)
+    deleted: list[object] = []
+    with pytest.raises(DuplicateKey) as caught:
+        while True:
+            values = step.values if isinstance(step, Step) else {}
+            deleted += [values["given_id"]] if "given_token" in values else []
+            step = plan.send([(1,), (2,)] if "count" in values else [(1,)] if "given_payload" in values else [])
+    assert deleted == [1]
+    assert (caught.value.queue, caught.value.keys, caught.value.remembered) == ("mail", ("b",), remembered)
