@@ -75,7 +75,7 @@ OF_WORKERS = f"(worker or handler) and not postgresql and not sqlite and not sig
 
 PARTS = {
     "settlement": Part(("settlement.py",), (*OF_SETTLEMENT, "-k", QUICK)),
-    "plans": Part(("stores/sql/plans/*.py",), ("tests/unit/stores/sql", SQLITE, "-k", f"not async and {QUICK}")),
+    "plans": Part(("stores/sql/plans/*.py",), ("tests/unit/stores/sql", SQLITE, "-k", QUICK)),
     "worker": Part(("worker/*.py", "aio/worker*.py"), ("tests/unit/worker", "tests/workers", MEMORY, "-k", OF_WORKERS)),
 }
 
