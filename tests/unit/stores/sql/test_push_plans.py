@@ -13,7 +13,7 @@ import duerow
 from duerow import Queue
 from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
-from duerow.plan import BEGIN, Plan, Several
+from duerow.plan import BEGIN, Plan, Several, run
 from duerow.store import Committed, Entry, Turn
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
@@ -223,12 +223,14 @@ def test_a_key_that_another_writer_takes_meanwhile_is_named_and_nothing_is_pushe
 ) -> None:
     store.context.drain_cache.found_open("mail")
     plan = store.messages.push([entry(key="a"), entry(key="b")], "reject", remembered)
-    step = next(plan)
     deleted: list[object] = []
+
+    def answer(step: Any) -> Any:
+        values = step.values if isinstance(step, Step) else {}
+        deleted.extend([values["given_id"]] if "given_token" in values else [])
+        return [(1,), (2,)] if "count" in values else [(1,)] if "given_payload" in values else []
+
     with pytest.raises(DuplicateKey) as caught:
-        while True:
-            values = step.values if isinstance(step, Step) else {}
-            deleted += [values["given_id"]] if "given_token" in values else []
-            step = plan.send([(1,), (2,)] if "count" in values else [(1,)] if "given_payload" in values else [])
+        run(plan, answer)
     assert deleted == [1]
     assert (caught.value.queue, caught.value.keys, caught.value.remembered) == ("mail", ("b",), remembered)
