@@ -5,6 +5,7 @@ Each function connects and prepares outside the clock and returns what is timed.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -21,6 +22,7 @@ from typing import Any
 import psycopg
 
 import duerow
+import duerow.aio
 from bench import features
 from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
 from bench.processes import Prepared
@@ -29,6 +31,7 @@ from duerow.queue import histogram
 from duerow.store import Counted, Totals
 
 BATCH = 1_000
+WAIT_S = 0.001
 CHUNK = 10_000
 STOP = {"stop": True}
 
@@ -148,6 +151,42 @@ def _push_and_drain(queue: Queue, count: int) -> float:
     if sorted(seen) != sorted(ids):
         raise AssertionError(f"pushed {len(ids)} messages, handled {len(seen)}, or others")
     return count / seconds
+
+
+def handle_with_tasks(url: str, at_once: int) -> Prepared[list[int]]:
+    """Handle all that is due with so many tasks at once, each of which waits 1 ms for a message."""
+    seen: list[int] = []
+
+    async def handle(message: Message) -> None:
+        await asyncio.sleep(WAIT_S)
+        seen.append(message.id)
+
+    async def run() -> None:
+        async with await duerow.aio.connect(url) as db:
+            await duerow.aio.Worker(db.queue(QUEUE), handle, concurrency=at_once).run(until="idle")
+
+    def work() -> list[int]:
+        asyncio.run(run())
+        return seen
+
+    return work
+
+
+def handle_with_threads(url: str, at_once: int) -> Prepared[list[int]]:
+    """Handle all that is due with so many threads at once, each of which waits 1 ms for a message."""
+    seen: list[int] = []
+
+    def handle(message: Message) -> None:
+        time.sleep(WAIT_S)
+        seen.append(message.id)
+
+    worker = Worker(duerow.connect(url).queue(QUEUE), handle, concurrency=at_once)
+
+    def run() -> list[int]:
+        worker.run(until="idle")
+        return seen
+
+    return run
 
 
 def note_times(url: str) -> Prepared[dict[int, int]]:

@@ -30,11 +30,14 @@ LIBRARIES = ("duerow", "sqlalchemy", "psycopg", "msgspec", "pyspark", "asyncpg")
 
 def table(results: Sequence[Result]) -> Table:
     """Return all lines as a table, those with a bar marked."""
-    shown = Table("what", "duerow", "beside", "ratio", "bar", "", title="duerow's benchmark", title_justify="left")
+    shown = Table(
+        "what", "duerow", "worst round", "beside", "ratio", "bar", "", title="duerow's benchmark", title_justify="left"
+    )
     for result in results:
         shown.add_row(
             result.scenario,
             f"{number(result.value)} {result.unit}",
+            _worst(result),
             "" if result.beside_value is None else f"{result.beside} {number(result.beside_value)}",
             "" if result.ratio is None else f"{result.ratio:.2f}",
             bar(result),
@@ -46,6 +49,10 @@ def table(results: Sequence[Result]) -> Table:
 def number(value: float) -> str:
     """Return three digits or more, with thousands set apart."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _worst(result: Result) -> str:
+    return "" if result.worst is None else number(result.worst)
 
 
 def bar(result: Result) -> str:
@@ -82,13 +89,18 @@ def _circumstances(size: str, on: Mapping[str, Any], server: Mapping[str, str]) 
 
 
 def _markdown(results: Sequence[Result]) -> str:
-    lines = ["| what | duerow | compared with (same run) | ratio | bar | |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| what | duerow | worst round | compared with (same run) | ratio | bar | |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for result in results:
         beside = "" if result.beside_value is None else f"{result.beside}: {number(result.beside_value)}"
         ratio = "" if result.ratio is None else f"{result.ratio:.2f}"
         verdict = {True: "reached", False: "**missed**", None: ""}[result.passed]
         value = f"{number(result.value)} {result.unit}"
-        lines.append(f"| {result.scenario} | {value} | {beside} | {ratio} | {bar(result)} | {verdict} |")
+        lines.append(
+            f"| {result.scenario} | {value} | {_worst(result)} | {beside} | {ratio} | {bar(result)} | {verdict} |"
+        )
     return "\n".join(lines) + "\n"
 
 

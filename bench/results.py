@@ -45,6 +45,14 @@ class Result:
         compared = self.value if self.ratio is None else self.ratio
         return compared <= self.bar if self.at_most else compared >= self.bar
 
+    @property
+    def worst(self) -> float | None:
+        """The figure of duerow's worst round; None if the rounds were not kept, or there was only one."""
+        rounds = self.samples.get("duerow", ())
+        if len(rounds) < 2:
+            return None
+        return max(rounds) if self.at_most else min(rounds)
+
 
 def against(
     scenario: str, samples: Samples, beside: str, bar: float | None, *, unit: str = "messages/s", note: str = ""

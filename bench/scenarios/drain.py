@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import Any
 
 from bench import floor_runs, interleaved, ours, peers
 from bench.context import Context
@@ -17,6 +18,7 @@ from bench.rounds import Contestant, check_ids, interleave
 
 BATCH_BARS = {1: 0.5, 2: 0.6}
 SINGLY_BAR = 0.7
+PROCESSES, EIGHT_BAR = 8, 0.9
 SHARED_BAR = 0.4
 """Of databases other than PostgreSQL."""
 
@@ -58,10 +60,18 @@ def singly(context: Context) -> list[Result]:
         "duerow": drained(context.postgresql, ours.drain_singly, size.singly),
     }
     samples = interleave(contestants, size.rounds)
+    by_eight = interleave(
+        {
+            "floor": drained(context.postgresql, floor_runs.drain_singly, size.singly, PROCESSES),
+            "duerow": drained(context.postgresql, ours.drain_singly, size.singly, PROCESSES),
+        },
+        size.rounds,
+    )
     by_turns = _settled_by_turns(context)
     note = f"by turns in one process, blocks of {interleaved.BLOCK}"
     return [
         against("one transaction per message, worker", samples, "floor", SINGLY_BAR, note="batch=1"),
+        against(f"one transaction per message, {PROCESSES} workers", by_eight, "floor", EIGHT_BAR, note="batch=1"),
         against("one transaction per message, reserve and commit", by_turns, "floor", SINGLY_BAR, note=note),
     ]
 
@@ -116,13 +126,17 @@ def _beside_floor(
 
 
 def drained(
-    database: PostgresqlDatabase | SqliteDatabase | MariadbDatabase, prepare: Prepare, count: int, processes: int = 1
+    database: PostgresqlDatabase | SqliteDatabase | MariadbDatabase,
+    prepare: Prepare,
+    count: int,
+    processes: int = 1,
+    arguments: Sequence[Any] = (),
 ) -> Contestant:
-    """A contestant that drains `count` fresh messages; its figure is messages/s."""
+    """A contestant that drains `count` fresh messages, prepared with these arguments; its figure is messages/s."""
 
     def run() -> float:
         ids = database.fill(count)
-        timed = together(prepare, database.url, processes=processes)
+        timed = together(prepare, database.url, *arguments, processes=processes)
         return _rate(prepare.__module__, timed, ids, len(database.waiting()))
 
     return run

@@ -29,6 +29,7 @@ from duerow.worker.run import (
     Until,
     check_async,
     check_handler,
+    claimed_at_once,
     given_to,
     handlers_at_once,
     new_name,
@@ -56,7 +57,8 @@ class Worker:
             returns the outcome, which it gets from `await call_next(message)`. For whole batches, `f` gets the list of
             messages.
         batch: the maximum number of messages in one claim and in one settlement (which takes 1,000 at most). With 1,
-            each message has its own claim and settlement, one after the other, and none is claimed in advance.
+            each message has its own claim and settlement, one after the other, and none is claimed in advance. Default:
+            100, or as many as there are handlers at once if that is more, up to 1,000.
         concurrency: how many handlers run at once, each in its own task.
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that the processes import. A timeout
@@ -96,7 +98,7 @@ class Worker:
         whole_batch: bool = False,
         transactional: bool = False,
         middleware: Sequence[Middleware] = (),
-        batch: int = 100,
+        batch: int | None = None,
         concurrency: int = 1,
         processes: int | None = None,
         rate: Rate | None = None,
@@ -126,11 +128,10 @@ class Worker:
         handles = [one.with_overrides(lease, retry) for one in queues]
         self._queue = handles[0] if len(handles) == 1 else SeveralQueues(handles, mixed=not whole_batch)
         self._retries = {one.name: one.retry for one in handles} if len(handles) > 1 else None
+        at_once = handlers_at_once(concurrency, processes, transactional, self._queue.database.store.capabilities)
         self._options = Options(
-            batch=batch,
-            concurrency=handlers_at_once(
-                concurrency, processes, transactional, self._queue.database.store.capabilities
-            ),
+            batch=claimed_at_once(batch, at_once, whole_batch),
+            concurrency=at_once,
             lease=min(one.lease for one in handles),
             heartbeat=heartbeat,
             retry=handles[0].retry,

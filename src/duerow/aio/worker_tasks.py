@@ -69,6 +69,7 @@ class Handlers:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._loop_turns, self._turn_noted = 0, False
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._coordinator = Coordinator(run, queue, self)
@@ -161,14 +162,30 @@ class Handlers:
 
     async def _one_after_the_other(self, slot: Slot) -> None:
         """Handle claimed messages, and leave their settlement to the coordinator."""
-        yielded_at = monotonic()
+        since, turn = monotonic(), self._loop_turn()
         while taken := await self._next(slot):
             if ended := await self._work_on(slot, taken):
                 self._in_flight.end_all(ended)
                 self._coordinator.tell_ended()
-            if (now := monotonic()) - yielded_at > YIELD_AFTER_S:
-                yielded_at = now
-                await asyncio.sleep(0)
+            if self._loop_turns == turn:
+                if monotonic() - since <= YIELD_AFTER_S:
+                    continue
+                await self._yield_loop()
+            since, turn = monotonic(), self._loop_turn()
+
+    def _loop_turn(self) -> int:
+        """Return the number of the loop's turn, so that a slot can tell whether its handler has waited since."""
+        if not self._turn_noted:  # one callback for each turn, however many slots ask
+            self._turn_noted = True
+            self._loop.call_soon(self._count_turn)
+        return self._loop_turns
+
+    def _count_turn(self) -> None:
+        self._loop_turns += 1
+        self._turn_noted = False
+
+    async def _yield_loop(self) -> None:
+        await asyncio.sleep(0)
 
     async def _next(self, slot: Slot) -> Any:
         """Wait for something to handle; return None if nothing more should begin here."""

@@ -64,7 +64,12 @@ def work(
         int | None, typer.Option(metavar="N", min=1, help="How many handlers run at once for each queue. Default: 1.")
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many messages to claim or settle at once. Default: 100.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many messages to claim or settle at once. Default: 100, or --concurrency if that is more.",
+        ),
     ] = None,
     lease: Annotated[
         float | None,

@@ -37,6 +37,14 @@ _UNTIL: Final[tuple[Until, ...]] = (None, "idle", "empty")
 _TICK: Final = timedelta(milliseconds=1)
 
 
+BATCH: Final = 100
+"""The maximum number of messages in one claim, unless a worker says otherwise or has more handlers than that."""
+
+MOST_AT_ONCE: Final = 1_000
+"""The maximum number of turns in one settlement (a larger batch is settled in parts of this size), and of messages in
+one claim, unless a worker asks for more."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How a worker works.
@@ -354,6 +362,18 @@ def check_until(until: object) -> Until:
         f"until cannot be {shown(until)}; use 'idle' (nothing is due), 'empty' (nothing will become due), "
         "or leave it out to run until the worker is stopped"
     )
+
+
+def claimed_at_once(batch: int | None, concurrency: int, whole_batch: bool) -> int:
+    """Return how many messages to claim at most: without `batch`, as many as can begin at once, and at least 100.
+
+    A worker with a thousand tasks would otherwise wait for ten claims before all of them have something to do. If a
+    handler takes whole batches, `batch` says how many messages it gets, so the number of handlers does not count.
+    """
+    if batch is not None:
+        return batch
+    check_count("concurrency", concurrency)
+    return BATCH if whole_batch else min(max(BATCH, concurrency), MOST_AT_ONCE)
 
 
 def handlers_at_once(concurrency: int, processes: int | None, transactional: bool, capabilities: Capabilities) -> int:

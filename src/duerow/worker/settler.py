@@ -18,10 +18,7 @@ from duerow.settlement import Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
 from duerow.worker.outage import Backoff
-from duerow.worker.run import Run
-
-MOST_AT_ONCE = 1_000
-"""The maximum number of turns in one settlement; a larger batch is settled in parts of this size."""
+from duerow.worker.run import MOST_AT_ONCE, Run
 
 SAMPLES = 100
 """The most handling times counted for a batch: evenly spread samples, each of which stands for its neighbors."""

@@ -18,8 +18,8 @@ from duerow.settlement import Commit, Rollback, Settlement
 from duerow.store import Refused
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended
-from duerow.worker.run import Options, Run, Until
-from duerow.worker.settler import MOST_AT_ONCE, Freed, Settle, Settler, WriteCounts
+from duerow.worker.run import MOST_AT_ONCE, Options, Run, Until
+from duerow.worker.settler import Freed, Settle, Settler, WriteCounts
 
 
 def a_run(
