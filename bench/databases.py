@@ -14,7 +14,7 @@ from psycopg import sql
 from bench import ours
 from bench.floor import TABLE, open_floor
 from bench.floor_mariadb import connected
-from bench.messages import QUEUE
+from bench.messages import QUEUE, payload_text
 
 
 class Database(Protocol):
@@ -105,6 +105,21 @@ class PostgresqlDatabase:
         ids = ours.fill(self.url, count)
         self.settle_down()
         return ids
+
+    def crowd(self, waiting: int, queues: int) -> None:
+        """Start anew with so many due messages, spread over so many queues, vacuumed and analyzed."""
+        self.clear()
+        self._run(
+            f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token,"
+            " due_at, place_at, first_due_at, created_at)"
+            f" SELECT '{QUEUE}-' || lpad((n %% %s)::text, 4, '0'), 'json', %s, 0, 'new', 0, 0,"
+            " now(), now(), now(), now()"
+            " FROM generate_series(1, %s) AS n",
+            queues,
+            payload_text(0),
+            waiting,
+        )
+        self.settle_down()
 
     def settle_down(self) -> None:
         """Vacuum, analyze and checkpoint, so that neither falls into a measurement."""

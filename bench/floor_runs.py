@@ -5,11 +5,13 @@ Each function connects and prepares outside the clock and returns what is timed.
 
 from __future__ import annotations
 
+from bench import turns
 from bench.floor import drain as drain_floor
 from bench.floor import drain_one_by_one, open_floor, pass_on
 from bench.floor_mariadb import MariadbFloor
 from bench.messages import QUEUE, payload_text
 from bench.processes import Prepared
+from bench.turns import Take
 
 
 def push_many(url: str, count: int) -> Prepared[None]:
@@ -37,3 +39,13 @@ def move(url: str, to: str, chunk: int) -> Prepared[list[int]]:
     if isinstance(floor, MariadbFloor):
         raise ValueError("the floor on MariaDB does not move messages; measure on PostgreSQL or SQLite")
     return lambda: pass_on(floor, QUEUE, to, chunk)
+
+
+def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepared[dict[str, float]]:
+    """Claim and settle messages in batches, each consumer on its own connection, as `turns.take_in_turns` says."""
+
+    def taker() -> Take:
+        floor = open_floor(url)
+        return lambda name, most: len(floor.delete(floor.lease(name, most)))
+
+    return turns.take_in_turns(taker, url, messages, queues, consumers)

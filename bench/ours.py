@@ -26,6 +26,8 @@ import duerow.aio
 from bench import features
 from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
 from bench.processes import Prepared
+from bench.turns import Take
+from bench.turns import take_in_turns as take_in_turns_by
 from duerow import Draft, Message, Queue, Worker
 from duerow.queue import histogram
 from duerow.store import Counted, Totals
@@ -187,6 +189,22 @@ def handle_with_threads(url: str, at_once: int) -> Prepared[list[int]]:
         return seen
 
     return run
+
+
+def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepared[dict[str, float]]:
+    """Claim and settle messages in batches of 100, as `turns.take_in_turns` says."""
+    database = duerow.connect(url)
+
+    def taker() -> Take:
+        def take(name: str, most: int) -> int:
+            queue = database.queue(name)
+            reservations = queue.reserve_many(most)
+            queue.commit_many(reservations)
+            return len(reservations)
+
+        return take
+
+    return take_in_turns_by(taker, url, messages, queues, consumers)
 
 
 def note_times(url: str) -> Prepared[dict[int, int]]:

@@ -26,6 +26,7 @@ class Size:
         steps: messages sent through three Spark stations, one a second.
         looks: how often the stats of a crowded queue are read.
         history: finished turns beside it.
+        waiting: due messages in the queue whose growth is measured, one size after the other.
         peer_share: peers that handle one message at a time get this share of `drain`.
     """
 
@@ -45,6 +46,7 @@ class Size:
     steps: int
     looks: int
     history: int
+    waiting: tuple[int, ...]
     peer_share: float = 0.02
 
 
@@ -66,6 +68,7 @@ SIZES = {
         steps=3,
         looks=20,
         history=2_000,
+        waiting=(1_000, 10_000),
     ),
     "small": Size(
         rounds=3,
@@ -84,6 +87,7 @@ SIZES = {
         steps=20,
         looks=200,
         history=500_000,
+        waiting=(10_000, 100_000, 1_000_000),
     ),
     "full": Size(
         rounds=5,
@@ -102,5 +106,6 @@ SIZES = {
         steps=60,
         looks=500,
         history=5_000_000,
+        waiting=(10_000, 100_000, 1_000_000, 10_000_000),
     ),
 }
