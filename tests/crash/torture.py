@@ -1,4 +1,4 @@
-"""Torture SQLite and the tests' own servers, of which PostgreSQL is restarted as well: `make torture`."""
+"""Torture SQLite and the tests' own servers, which are restarted as well: `make torture`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from duerow.testing.torture.options import any_seed
 from duerow.testing.torture.shrink import script, shrink
 from tests.processes import forking
 from tests.servers import mariadb, mongodb, pgbouncer, postgresql
+from tests.servers.restartable import Restartable, Wanted
 
 FAMILIES = ("sqlite", "postgresql", "mariadb", "mongodb")
 
@@ -28,6 +29,9 @@ DEFAULTS: dict[str, Callable[[str], str]] = {
 }
 """How a server is told the level of transactions that name none."""
 
+DISTURBED = ("postgresql", "mariadb")
+"""The servers whose disk can be filled, and whose clock can be set."""
+
 CONNECTIONS: dict[str, str] = {"postgresql": "max_connections=100", "mariadb": "--max-connections=100"}
 """How a server is told to take only so many, which suffice for a run, and are all taken in a moment."""
 
@@ -41,7 +45,10 @@ def main() -> int:
     parser.add_argument("--restarts", type=int, default=25, help="how many kills there are between two restarts")
     parser.add_argument("--seed", type=int, help="of an earlier run")
     parser.add_argument("--clocks", action="store_true", help="let the clocks of processes be wrong, and be set")
-    parser.add_argument("--full-disk", action="store_true", help="let the disk be full for some processes on SQLite")
+    parser.add_argument(
+        "--full-disk", action="store_true", help="let the disk be full: of some processes on SQLite, else of the server"
+    )
+    parser.add_argument("--server-clock", action="store_true", help="set the clock of the server")
     parser.add_argument("--no-exhaust", action="store_true", help="never take all connections that the server has")
     parser.add_argument("--isolation", choices=LEVELS, help="the level of isolation that the server has by default")
     parser.add_argument("--pooler", choices=pgbouncer.MODES, help="put PgBouncer in front of PostgreSQL, in this mode")
@@ -66,7 +73,8 @@ def is_able(family: str, asked: argparse.Namespace) -> bool:
     return (
         (not asked.isolation or family in DEFAULTS)
         and (not asked.pooler or family == "postgresql")
-        and (not asked.full_disk or family == "sqlite")
+        and (not asked.full_disk or family in ("sqlite", *DISTURBED))
+        and (not asked.server_clock or family in DISTURBED)
     )
 
 
@@ -75,7 +83,12 @@ def run(family: str, asked: argparse.Namespace) -> Report:
     seed = any_seed() if asked.seed is None else asked.seed
     print(f"{family}, seed {seed}", flush=True)
     with ExitStack() as running:
-        url, restart = server(family, asked, running)
+        server = start(family, asked, running)
+        url = (
+            f"sqlite:///{Path(running.enter_context(TemporaryDirectory()), 'torture.db')}"
+            if server is None
+            else server.url
+        )
         if asked.pooler:
             url = running.enter_context(pgbouncer.pooling(url, asked.pooler))
         levels = family not in WITHOUT_LEVELS and not asked.isolation
@@ -85,10 +98,13 @@ def run(family: str, asked: argparse.Namespace) -> Report:
             asked.seconds,
             exhaust=not asked.no_exhaust,
             clocks=asked.clocks,
-            full_disk=asked.full_disk,
+            full_disk=asked.full_disk and server is None,
             serializable=levels,
-            restart=restart,
+            restart=server and server.restart,
             restarts=asked.restarts,
+            fill_disk=server and server.fill,
+            free_disk=server and server.free,
+            set_clock=server and server.set_clock,
             upgrade_from=asked.upgrade_from,
             beside=asked.beside,
             only=tuple(asked.only),
@@ -103,20 +119,22 @@ def run(family: str, asked: argparse.Namespace) -> Report:
         report = repeat(options, tell)
         if report.broken and asked.shrink:
             asked.shrink.write_text(script(shrink(options, report, repeat), options))
+        if server is not None and server.fill is not None:
+            said, ended = server.complaints()
+            print(f"the server said {said} times that it had no space, and ended {ended} times because of that")
     return report
 
 
-def server(family: str, asked: argparse.Namespace, running: ExitStack) -> tuple[str, Callable[[], None] | None]:
-    """Start one; return the URL of an empty database, and what restarts its server, if anything does."""
+def start(family: str, asked: argparse.Namespace, running: ExitStack) -> Restartable | None:
+    """Start the server of a family; None: it has none."""
     settings = [DEFAULTS[family](asked.isolation)] if asked.isolation else []
     settings += [CONNECTIONS[family]] if family in CONNECTIONS else []
-    if family == "sqlite":
-        return f"sqlite:///{Path(running.enter_context(TemporaryDirectory()), 'torture.db')}", None
+    wanted = Wanted(asked.full_disk, asked.server_clock)
     if family == "postgresql":
-        return running.enter_context(postgresql.restartable(*settings))
+        return running.enter_context(postgresql.restartable(*settings, wanted=wanted))
     if family == "mariadb":
-        return running.enter_context(mariadb.running(False, *settings)), None
-    return running.enter_context(mongodb.running()), None
+        return running.enter_context(mariadb.restartable(*settings, wanted=wanted))
+    return running.enter_context(mongodb.restartable()) if family == "mongodb" else None
 
 
 if __name__ == "__main__":

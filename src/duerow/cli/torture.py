@@ -48,6 +48,18 @@ def torture(
     restart: Annotated[
         str | None, typer.Option(metavar="COMMAND", help="Restart the server now and then with this command line.")
     ] = None,
+    fill_disk: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Fill the server's disk now and then with this command line.")
+    ] = None,
+    free_disk: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Give the space back with this command line.")
+    ] = None,
+    set_clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND", help="Set the server's clock with this command line, which gets the seconds at its end."
+        ),
+    ] = None,
     upgrade_from: Annotated[
         int | None,
         typer.Option(
@@ -98,6 +110,9 @@ def torture(
         full_disk,
         serializable,
         restart,
+        fill_disk=fill_disk,
+        free_disk=free_disk,
+        set_clock=set_clock,
         upgrade_from=upgrade_from,
         beside=beside,
         only=tuple(only or ()),

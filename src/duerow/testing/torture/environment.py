@@ -78,6 +78,7 @@ class Setting:
         number: its number in the run, which is unique.
         serializable: whether transactions that are passed to `within=` are SERIALIZABLE.
         clocks: whether its clock is wrong.
+        jumps: whether the server's clock is set during the run.
         full: whether its disk is full, so that the database file cannot grow.
         traces: the folder in which it records what its database does; None: it does not.
         known: how many migrations it knows, as if it had an earlier version; None: all.
@@ -91,6 +92,7 @@ class Setting:
     number: int = 0
     serializable: bool = False
     clocks: bool = False
+    jumps: bool = False
     full: bool = False
     traces: Path | None = None
     known: int | None = None
@@ -109,8 +111,8 @@ class Setting:
 
     @property
     def times_agree(self) -> bool:
-        """Whether all processes use the same clock; otherwise a lease may end early for one of them."""
-        return not (self.clocks and self.access.is_file)
+        """Whether all processes use the same clock, and it runs evenly; otherwise a lease may end early for them."""
+        return not (self.jumps or (self.clocks and self.access.is_file))
 
     @property
     def all_settings(self) -> dict[str, Any]:

@@ -30,6 +30,15 @@ ENDED: Final = 0.1
 EXHAUSTED: Final = 0.05
 """How often all of the server's free connections are taken for each process that is killed."""
 
+FILLED: Final = 0.15
+"""How often the server's disk is filled for each process that is killed."""
+
+SET: Final = 0.5
+"""How often the server's clock is set for each process that is killed."""
+
+WRONG: Final = 2.0
+"""By how many seconds the server's clock can be wrong: longer than any lease of a run."""
+
 MISSED: Final = 0.5
 """The share of the connections in use that is cut when all free connections are taken."""
 
@@ -44,8 +53,11 @@ TROUBLE: Final = (0.3, 2.0)
 The server is out of connections for the same time.
 """
 
+FULL: Final = (0.5, 4.0)
+"""For how many seconds the server's disk is full, at least and at most."""
+
 AWAY: Final = 120.0
-"""Seconds within which the server must answer after a restart, and after it has connections again."""
+"""Seconds within which the server must answer after a restart, and after it has connections or space again."""
 
 
 class Faults:
@@ -66,6 +78,7 @@ class Faults:
         self._in_trouble: list[tuple[float, Link]] = []
         self._hoard = Hoard(setting.access)
         self._hoarding: float | None = None  # the time until which all connections are taken
+        self._filling: float | None = None  # the time until which the disk is full
         self.happened: Counter[str] = Counter()
 
     def happen(self, alive: Sequence[WorkerProcess], killed: int) -> None:
@@ -74,16 +87,27 @@ class Faults:
             self._stop(alive)
         if self._proxy is not None and self._chance.random() < CUT:
             self._disturb(self._proxy)
-        if self._chance.random() < ENDED and self._setting.access.end_connection():
+        if self._chance.random() < ENDED and not self.is_disk_full and self._setting.access.end_connection():
             self.happened["ended by the server"] += 1
         if self._options.exhaust and self._setting.access.has_limit and self._chance.random() < EXHAUSTED:
             self.exhaust()
+        if self._options.fill_disk is not None and self._chance.random() < FILLED:
+            self.fill_disk(self._options.fill_disk)
+        if self._options.set_clock is not None and self._chance.random() < SET:
+            self.set_clock(self._options.set_clock, self._chance.uniform(-WRONG, WRONG))
         if self._options.restart is not None and killed % self._options.restarts == 0:
             self.restart(self._options.restart)
 
+    @property
+    def is_disk_full(self) -> bool:
+        """Whether the server's disk is full, so that the server may have ended."""
+        return self._filling is not None
+
     def pass_over(self, all_of_them: bool = False) -> None:
-        """Restore or cut disturbed connections, and give connections back, when their time has come."""
+        """Restore or cut disturbed connections, and give connections and space back, when their time has come."""
         now = time.monotonic()
+        if self._filling is not None and (all_of_them or self._filling <= now):
+            self._free_disk()
         if self._hoarding is not None:
             if all_of_them or self._hoarding <= now:
                 self._give_back()
@@ -99,7 +123,7 @@ class Faults:
 
     def exhaust(self) -> None:
         """Take all of the server's free connections; some in use are cut first, so that they are missed."""
-        if self._hoarding is not None:
+        if self._hoarding is not None or self.is_disk_full:
             return
         for link in self._proxy.links if self._proxy is not None else ():
             if self._chance.random() < MISSED:
@@ -108,9 +132,39 @@ class Faults:
             self._hoarding = time.monotonic() + self._chance.uniform(*TROUBLE)
             self.happened["times out of connections"] += 1
 
+    def fill_disk(self, how: str | Callable[[], None]) -> None:
+        """Fill the server's disk.
+
+        Raises:
+            ConfigurationError: the command failed, or the server did not answer before.
+        """
+        if self.is_disk_full:
+            return
+        if self._hoarding is not None:
+            self._give_back()
+        self._filling = time.monotonic() + self._chance.uniform(*FULL)  # even if the command fails halfway
+        _do(how)
+        self.happened["times out of disk space"] += 1
+
+    def set_clock(self, how: str | Callable[[float], None], seconds: float) -> None:
+        """Set the server's clock.
+
+        Raises:
+            ConfigurationError: the command failed.
+        """
+        if callable(how):
+            how(seconds)
+        else:
+            _execute(f"{how} {seconds:.3f}")
+        self.happened["times the server's clock was set"] += 1
+
     def close(self) -> None:
-        """Give back the connections that are held."""
+        """Give back the connections that are held and the space, and correct the clock."""
         self._hoard.give_back()
+        if self.is_disk_full:
+            self._free_disk()
+        if self._options.set_clock is not None and self.happened["times the server's clock was set"]:
+            self.set_clock(self._options.set_clock, 0.0)
 
     def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
@@ -120,10 +174,9 @@ class Faults:
         """
         if self._hoarding is not None:
             self._give_back()
-        if callable(how):
-            how()
-        else:
-            _execute(how)
+        if self.is_disk_full:
+            self._free_disk()
+        _do(how)
         self._wait_for_an_answer("after it was restarted")
         self.happened["restarts"] += 1
 
@@ -131,6 +184,12 @@ class Faults:
         self._hoard.give_back()
         self._hoarding = None
         self._wait_for_an_answer("after all connections were given back")
+
+    def _free_disk(self) -> None:
+        assert self._options.free_disk is not None
+        self._filling = None
+        _do(self._options.free_disk)
+        self._wait_for_an_answer("after its disk had space again")
 
     def _wait_for_an_answer(self, since: str) -> None:
         until = time.monotonic() + AWAY
@@ -157,6 +216,13 @@ class Faults:
             link.delay, link.is_deaf = (SLOWNESS, False) if way == "slow" else (0.0, True)
             self._in_trouble.append((time.monotonic() + self._chance.uniform(*TROUBLE), link))
         self.happened[way] += 1
+
+
+def _do(how: str | Callable[[], None]) -> None:
+    if callable(how):
+        how()
+    else:
+        _execute(how)
 
 
 def _execute(command: str) -> None:

@@ -103,7 +103,16 @@ def torture(
         dropped = True
         try:
             if options.full_disk and not run.setting.access.is_file:
-                raise ConfigurationError("a full disk is for SQLite: the disk of a server cannot be filled from here")
+                raise ConfigurationError(
+                    "a full disk is for SQLite: the disk of a server cannot be filled from here; give the commands ",
+                    Argument("fill_disk"),
+                    " and ",
+                    Argument("free_disk"),
+                )
+            if options.fill_disk is not None and options.free_disk is None:
+                raise ConfigurationError(
+                    "a disk that is filled must be freed again: give ", Argument("free_disk"), " as well"
+                )
             run.setting.access.check()
             if not shared:
                 tables.check_is_free(run.setting)
@@ -160,7 +169,9 @@ class Run:
         self._chance = random.Random(options.seed)
         self._alive: list[WorkerProcess] = []
         self.setting = Setting(url, settings, options.seed, serializable=options.serializable, clocks=options.clocks)
-        self.setting = replace(self.setting, only=options.only and chosen(options.only))
+        self.setting = replace(
+            self.setting, jumps=options.set_clock is not None, only=options.only and chosen(options.only)
+        )
         self._proxy = proxy_for(self.setting.access) if options.cuts else None
         self.faults = Faults(options, self.setting, self._proxy, self._chance)
         self.killed: Counter[str] = Counter()
@@ -276,12 +287,12 @@ class Run:
             self._upgrade.stop()
 
     def close(self) -> None:
-        """Close the proxy, the connections that faults hold, and the other interpreter."""
-        self.faults.close()
+        """Close the other interpreter and the proxy, and end the faults of the server."""
         for side in self._sides:
             side.close()
         if self._proxy is not None:
             self._proxy.close()
+        self.faults.close()
 
     def report(self, seconds: float) -> Report:
         """Read all of the evidence, and judge it."""
@@ -309,7 +320,7 @@ class Run:
     def _is_enough(self, seconds: float) -> bool:
         if len(self.ended) >= HOPELESS:
             return True
-        if not self._has_killed(seconds):
+        if not self._has_killed(seconds) or self.faults.is_disk_full:
             return False
         if self._upgrade is not None and not self._upgrade.is_over:
             self._upgrade.begin()
@@ -346,7 +357,7 @@ class Run:
     def _is_time(self, killed: int) -> bool:
         """Return whether the tables should be upgraded now."""
         fewest, most = BEFORE
-        if killed < fewest * self._options.kills:
+        if killed < fewest * self._options.kills or self.faults.is_disk_full:
             return False
         return killed >= most * self._options.kills or sum(self._reader.begun().values()) >= LEAST
 

@@ -30,10 +30,19 @@ FAULTS: Final[dict[str, Any]] = {
     "full_disk": False,
     "serializable": False,
     "restart": None,
+    "fill_disk": None,
+    "set_clock": None,
     "upgrade_from": None,
     "beside": None,
 }
 """The options that turn faults on, and the values that turn them off."""
+
+BY_FUNCTIONS: Final = {
+    "restart": "restarted the server",
+    "fill_disk": "filled the server's disk",
+    "set_clock": "set the server's clock",
+}
+"""The faults that a function can cause, and what such a run did."""
 
 FEWER_KILLS: Final = (0, 8, 4, 2)
 """The divisors of the number of kills that are tried in turn; 0 stands for no kills."""
@@ -264,8 +273,11 @@ def script(shrunk: Shrunk, before: Options, shared: bool = False) -> str:
         "",
         f"It was derived from a larger run with the same seed: {described(before)}.",
     ]
-    if callable(options.restart):
-        about.append("That run also restarted the server by calling a function, which this program lacks.")
+    about += [
+        f"That run also {what} by calling a function, which this program lacks."
+        for name, what in BY_FUNCTIONS.items()
+        if callable(getattr(options, name))
+    ]
     story = ["", "The shortest story:", "", *shrunk.report.stories[0].splitlines()]
     return PROGRAM.format(
         about="".join(f"# {line}".rstrip() + "\n" for line in [*about, *story]),
