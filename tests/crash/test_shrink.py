@@ -132,9 +132,10 @@ def test_the_script_has_the_command_the_options_and_the_story() -> None:
     assert space["OPTIONS"] == SMALL
 
 
-def test_a_restart_by_a_function_is_missing_in_the_script() -> None:
-    options = replace(SMALL, restart=print)
-    assert "--restart" not in arguments(options)
+@pytest.mark.parametrize("fault", ["restart", "fill_disk", "set_clock"])
+def test_a_fault_that_a_function_causes_is_missing_in_the_script(fault: str) -> None:
+    options = replace(SMALL, **{fault: print})
+    assert f"--{fault.replace('_', '-')}" not in arguments(options)
     assert "calling a function, which this program lacks" in script(Shrunk(options, found(LOST), 5, 2, 3), LARGE)
 
 

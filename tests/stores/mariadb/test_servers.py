@@ -34,7 +34,7 @@ from tests.stores.mariadb.callers import opened
 
 MEANINGS: list[tuple[list[int], type[DuerowError]]] = [
     ([1205, 1213, 1062, 1020], Conflict),
-    ([2003, 2006, 2013, 1927, 1040, 1053, 1290, 1114, 1317], StoreUnavailable),
+    ([2003, 2006, 2013, 1927, 1040, 1053, 1290, 1021, 1114, 1317], StoreUnavailable),
     ([1044, 1045, 1049, 1142], ConfigurationError),
     ([1146, 1054], SchemaOutdated),
     ([1406, 1064, 1153, 1046], StoreRefused),
