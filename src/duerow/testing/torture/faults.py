@@ -79,6 +79,7 @@ class Faults:
         self._hoard = Hoard(setting.access)
         self._hoarding: float | None = None  # the time until which all connections are taken
         self._filling: float | None = None  # the time until which the disk is full
+        self._is_clock_wrong = False
         self.happened: Counter[str] = Counter()
 
     def happen(self, alive: Sequence[WorkerProcess], killed: int) -> None:
@@ -152,19 +153,23 @@ class Faults:
         Raises:
             ConfigurationError: the command failed.
         """
-        if callable(how):
-            how(seconds)
-        else:
-            _execute(f"{how} {seconds:.3f}")
+        self._is_clock_wrong = True  # even if the command fails halfway
+        _set(how, seconds)
         self.happened["times the server's clock was set"] += 1
 
-    def close(self) -> None:
-        """Give back the connections that are held and the space, and correct the clock."""
+    def end(self) -> None:
+        """Give back the connections that are held and the space, and correct the server's clock.
+
+        Raises:
+            ConfigurationError: a command failed, or the server does not answer.
+        """
         self._hoard.give_back()
+        self._hoarding = None
         if self.is_disk_full:
             self._free_disk()
-        if self._options.set_clock is not None and self.happened["times the server's clock was set"]:
-            self.set_clock(self._options.set_clock, 0.0)
+        if self._is_clock_wrong and self._options.set_clock is not None:
+            _set(self._options.set_clock, 0.0)
+            self._is_clock_wrong = False
 
     def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
@@ -223,6 +228,13 @@ def _do(how: str | Callable[[], None]) -> None:
         how()
     else:
         _execute(how)
+
+
+def _set(how: str | Callable[[float], None], seconds: float) -> None:
+    if callable(how):
+        how(seconds)
+    else:
+        _execute(f"{how} {seconds:.3f}")
 
 
 def _execute(command: str) -> None:

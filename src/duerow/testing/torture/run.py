@@ -279,20 +279,20 @@ class Run:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End all processes."""
+        """End all processes, and the faults of the server."""
         for one in self._alive:
             one.kill()
         self._alive.clear()
         if self._upgrade is not None:
             self._upgrade.stop()
+        self.faults.end()
 
     def close(self) -> None:
-        """Close the other interpreter and the proxy, and end the faults of the server."""
+        """Close the other interpreter and the proxy."""
         for side in self._sides:
             side.close()
         if self._proxy is not None:
             self._proxy.close()
-        self.faults.close()
 
     def report(self, seconds: float) -> Report:
         """Read all of the evidence, and judge it."""
