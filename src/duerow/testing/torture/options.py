@@ -29,17 +29,17 @@ class Options:
         serializable: whether the transactions that the processes pass to `within=` are SERIALIZABLE.
         restart: a command line, or a function, that restarts the server; None: it is not restarted.
         restarts: the number of kills between two restarts.
-        fill_disk: a command line, or a function, that fills the server's disk; None: it is not filled.
-        free_disk: a command line, or a function, that gives the space back, and starts the server if it has ended
-            meanwhile and nothing else would start it.
-        set_clock: a command line, or a function, that sets the server's clock; it is passed the number of seconds by
-            which the clock is to be wrong from then on. None: it is not set.
         upgrade_from: the version of the tables with which a run begins; they are upgraded during the run. None: the
             current version.
         beside: another Python interpreter, with the version of duerow that half of the processes use.
         only: the operations that the processes use, by name, or whole workloads; empty: all operations.
         patience: the seconds that consumers have to finish the remaining work after the last fault; anything left after
             that counts as stuck.
+        fill_disk: a command line, or a function, that fills the server's disk; None: it is not filled.
+        free_disk: a command line, or a function, that gives the space back, and starts the server if it has ended
+            meanwhile and nothing else would start it.
+        set_clock: a command line, or a function, that sets the server's clock; it is passed the number of seconds by
+            which the clock is to be wrong from then on. None: it is not set.
     """
 
     seed: int = field(default_factory=any_seed)
@@ -54,10 +54,10 @@ class Options:
     serializable: bool = False
     restart: str | Callable[[], None] | None = None
     restarts: int = 50
-    fill_disk: str | Callable[[], None] | None = None
-    free_disk: str | Callable[[], None] | None = None
-    set_clock: str | Callable[[float], None] | None = None
     upgrade_from: int | None = None
     beside: str | None = None
     only: tuple[str, ...] = ()
     patience: float = 240.0
+    fill_disk: str | Callable[[], None] | None = None
+    free_disk: str | Callable[[], None] | None = None
+    set_clock: str | Callable[[float], None] | None = None
