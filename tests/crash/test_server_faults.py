@@ -206,6 +206,13 @@ def test_a_full_disk_is_refused_where_no_small_disk_can_be_mounted(tmp_path: Any
         pass
 
 
+def test_a_run_that_asks_mongodb_for_an_answer_does_not_rely_on_a_client_from_before_a_restart(mongodb_url: str):
+    access = Setting(mongodb_url).access
+    access.client.close()  # type: ignore[attr-defined] # as good as one that has forgotten the server
+    assert access.answers()
+    access.close()
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("wanted", [Wanted(full_disk=True), Wanted(clock=True)], ids=["full disk", "clock"])

@@ -192,7 +192,11 @@ class Opened:
                 yield prefix
 
     def answers(self) -> bool:
-        """See Access."""
+        """See Access.
+
+        A client forgets a server that says once, for example while it starts, that it is in no replica set.
+        """
+        self.close()
         with suppress(PyMongoError):
             self.client.admin.command("ping")
             return True
@@ -216,7 +220,9 @@ class Opened:
 
     def close(self) -> None:
         """See Access."""
-        self.client.close()
+        client = self.__dict__.pop("client", None)  # the next use opens a new one
+        if client is not None:
+            client.close()
 
     def _number(self, client: Any, count: int) -> Any:
         """Return the document with the number of the last of `count` new lines, or an awaitable for it."""
