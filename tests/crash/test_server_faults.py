@@ -213,6 +213,12 @@ def test_a_run_that_asks_mongodb_for_an_answer_does_not_rely_on_a_client_from_be
     access.close()
 
 
+def test_a_line_of_the_ledger_whose_answer_is_lost_is_not_written_again_by_the_driver():
+    access = Setting("mongodb://127.0.0.1:1/spare").access
+    assert not access.client.options.retry_writes  # type: ignore[attr-defined]
+    access.close()
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("wanted", [Wanted(full_disk=True), Wanted(clock=True)], ids=["full disk", "clock"])

@@ -51,8 +51,12 @@ class Opened:
 
     @cached_property
     def client(self) -> MongoClient[Any]:
-        """The application's own client."""
-        return MongoClient(self._target.url, **{**self._target.client_options(), "appname": APPLICATION})
+        """The application's own client.
+
+        It does not repeat writes by itself: a server that forgets them when it restarts would see some lines twice.
+        """
+        options = {**self._target.client_options(), "appname": APPLICATION, "retryWrites": False}
+        return MongoClient(self._target.url, **options)
 
     def check(self) -> None:
         """See Access."""
