@@ -5,11 +5,11 @@ import contextlib
 import signal
 import sys
 
-from tests.servers import browser, mariadb, mongodb, postgresql
+from tests.servers import browser, mariadb, mongodb, postgresql, restartable
 from tests.servers.process import ServerUnavailable
 
 FAMILIES = {"postgresql": postgresql, "mariadb": mariadb, "mongodb": mongodb}
-FETCHED = {**FAMILIES, "browser": browser}
+FETCHED = {**FAMILIES, "libfaketime": restartable, "browser": browser}
 """What tests need besides what is installed with them."""
 
 

@@ -13,6 +13,11 @@ from typing import Final
 
 from tests.servers.process import ServerUnavailable
 
+
+class NoSmallDisk(ServerUnavailable):
+    """This machine lets neither this user nor root mount one, as in most containers."""
+
+
 PIECES: Final = (1 << 20, 1 << 12)
 """Sizes in bytes of what is written to fill the disk; the last one is the size of a page."""
 
@@ -54,7 +59,7 @@ def small_disk(at: Path, megabytes: int, owner: str | None) -> Iterator[SmallDis
         owner: The user whom it belongs to; None is the current one.
 
     Raises:
-        ServerUnavailable: This machine does not let us mount it.
+        NoSmallDisk: This machine does not let us mount it.
     """
     at.mkdir()
     user = pwd.getpwnam(owner) if owner else pwd.getpwuid(os.geteuid())
@@ -72,7 +77,7 @@ def small_disk(at: Path, megabytes: int, owner: str | None) -> Iterator[SmallDis
     assert holder.stderr is not None
     try:
         if holder.stdout.readline() != "mounted\n":
-            raise ServerUnavailable(
+            raise NoSmallDisk(
                 "a full disk needs a small disk of its own, which only root may mount here, or somebody who may have "
                 f"namespaces: {holder.stderr.read().strip()}"
             )

@@ -19,7 +19,6 @@ from tests.servers.process import PATIENCE, stop
 OUT_OF_SPACE: Final = ("No space left on device", "error 28")
 """How the log of a server says so; MariaDB names the number of the system's error."""
 
-
 FAKETIME: Final = ["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
 """Look at the file whenever the time is asked for, and let only clocks be wrong that can be set."""
 
@@ -83,11 +82,15 @@ def around(home: Path, owner: str | None, wanted: Wanted, megabytes: int) -> Ite
         yield Around(folder, disk.through if disk else (), prefix, disk, clock)
 
 
+def prepare() -> str:
+    """Fetch the library through which a clock is wrong, and return its path; ServerUnavailable when that fails."""
+    root = debian.unpacked("faketime", ["libfaketime"])
+    return str(next(root.glob("usr/lib/*/faketime/libfaketimeMT.so.1")))
+
+
 def wrong_clock(file: Path) -> list[str]:
     """Return what the command of a program begins with whose clock is wrong by what the file says."""
-    root = debian.unpacked("faketime", ["libfaketime"])
-    library = next(root.glob("usr/lib/*/faketime/libfaketimeMT.so.1"))
-    return ["env", f"LD_PRELOAD={library}", f"FAKETIME_TIMESTAMP_FILE={file}", *FAKETIME]
+    return ["env", f"LD_PRELOAD={prepare()}", f"FAKETIME_TIMESTAMP_FILE={file}", *FAKETIME]
 
 
 def set_clock(file: Path, seconds: float) -> None:
