@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -19,6 +21,7 @@ from duerow.testing.torture.environment import Setting
 from duerow.testing.torture.faults import Faults
 from duerow.testing.torture.options import any_seed
 from duerow.testing.worker_harness import eventually
+from tests.processes import forking
 from tests.servers import mariadb, mongodb, postgresql
 from tests.servers.disk import NoSmallDisk, small_disk
 from tests.servers.fixtures import MISSING, provide
@@ -65,6 +68,18 @@ def server(request: pytest.FixtureRequest) -> Iterator[Restartable]:
     yield from provide(
         f"{request.param} with a small disk and a clock of its own", lambda: running(request.param), request.config
     )
+
+
+@pytest.fixture(autouse=True)
+def restored(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Free the disk and correct the clock of a shared server after a test, even if it failed."""
+    yield
+    for name in {"server", "any_server"} & {*request.fixturenames}:
+        server: Restartable = request.getfixturevalue(name)
+        if server.free is not None:
+            server.free()
+        if server.set_clock is not None:
+            server.set_clock(0.0)
 
 
 def opened(server: Restartable) -> duerow.Database:
@@ -207,9 +222,51 @@ def test_the_disk_is_freed_before_a_restart_and_when_a_run_is_broken_off(tmp_pat
     assert done == ["filled", "freed", "restarted", "filled", "freed"]
 
 
-def test_a_run_that_could_not_free_the_disk_is_refused():
-    with pytest.raises(ConfigurationError, match="must be freed again"):
-        torture("sqlite:///spare.db", Options(kills=0, fill_disk="true"))
+def test_a_disk_that_could_not_be_freed_and_a_clock_are_tried_again_at_the_end(tmp_path: Any):
+    setting = Setting(f"sqlite:///{tmp_path}/spare.db")
+    done: list[Any] = []
+
+    def free() -> None:
+        done.append("freed")
+        if done.count("freed") < 3:
+            raise ConfigurationError("there is no server")
+
+    faults = Faults(Options(fill_disk=print, free_disk=free, set_clock=done.append), setting, None, setting.chance)
+    faults.fill_disk(lambda: done.append("filled"))
+    faults.set_clock(done.append, 1.5)
+    for attempt in (lambda: faults.pass_over(all_of_them=True), faults.end):
+        with pytest.raises(ConfigurationError, match="there is no server"):
+            attempt()
+    faults.end()
+    assert done == ["filled", 1.5, "freed", "freed", 0.0, "freed"]
+
+
+def test_a_server_that_cannot_be_restored_is_told_and_the_tables_are_dropped(tmp_path: Any):
+    def set_clock(seconds: float) -> None:
+        if not seconds:
+            raise ConfigurationError("there is no clock")
+
+    told: list[str] = []
+    options = Options(kills=2, processes=2, set_clock=set_clock, only=("push", "pop"), patience=5.0)
+    with patch.object(Faults, "happen", lambda faults, *_: faults.set_clock(set_clock, 1.0)):
+        torture(f"sqlite:///{tmp_path}/spare.db", options, tell=told.append, context=forking())
+    assert [one for one in told if "there is no clock; restore it by hand" in one]
+    assert not [one for one in told if "drop them by hand" in one]
+
+
+def test_a_command_that_starts_a_server_is_not_waited_for_any_longer_than_itself(tmp_path: Any):
+    setting = Setting(f"sqlite:///{tmp_path}/spare.db")
+    options = Options(fill_disk="true", free_disk=f"sh -c 'sleep 1000 & echo $! > {tmp_path}/left'")
+    faults = Faults(options, setting, None, setting.chance)
+    faults.fill_disk("true")
+    faults.end()
+    os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("options", [Options(kills=0, fill_disk="true"), Options(kills=0, free_disk="true")])
+def test_a_disk_is_filled_and_freed_or_neither(options: Options):
+    with pytest.raises(ConfigurationError, match=r"fill_disk|must be freed again"):
+        torture("sqlite:///spare.db", options)
 
 
 def test_a_full_disk_is_refused_where_no_small_disk_can_be_mounted(tmp_path: Any, monkeypatch: pytest.MonkeyPatch):

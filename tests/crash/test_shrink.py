@@ -14,7 +14,7 @@ from duerow.testing.torture.operation import Operator
 from duerow.testing.torture.options import Options
 from duerow.testing.torture.producer import Producer
 from duerow.testing.torture.report import Report, report_on
-from duerow.testing.torture.shrink import Shrunk, arguments, described, script, shrink
+from duerow.testing.torture.shrink import Shrunk, arguments, described, script, shrink, without_faults
 from duerow.testing.torture.verdict import Verdict
 from duerow.testing.torture.workload import MESSAGES, PIPELINES, ROWS, WORKLOADS, chosen
 from tests.crash.broken_store import Breaking
@@ -130,6 +130,14 @@ def test_the_script_has_the_command_the_options_and_the_story() -> None:
     space: dict[str, object] = {"__name__": "script"}
     exec(text, space)
     assert space["OPTIONS"] == SMALL
+
+
+def test_a_disk_that_is_no_longer_filled_is_not_freed_either() -> None:
+    options = replace(SMALL, fill_disk="fill", free_disk="free")
+    assert without_faults(options, ["fill_disk"]) == SMALL
+    assert {"--fill-disk", "--free-disk"} <= {*arguments(options)}
+    half = replace(options, free_disk=print)
+    assert not {"--fill-disk", "--free-disk"} & {*arguments(half)}
 
 
 @pytest.mark.parametrize("fault", ["restart", "fill_disk", "set_clock"])

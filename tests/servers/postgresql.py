@@ -81,7 +81,7 @@ def restartable(*settings: str, wanted: Wanted = ONLY_RESTARTS) -> Iterator[Rest
 
         ways = (signal.SIGQUIT, signal.SIGINT)
         with Supervised(begin, lambda: create_database(url), lambda: _answers(url), ways) as supervised:
-            switches = cycle((True, False))
+            switches = cycle((False, True))
 
             def filled() -> None:
                 if next(switches):

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from tempfile import TemporaryFile
 from typing import Final
 
 from duerow.errors import ConfigurationError
@@ -37,7 +38,7 @@ SET: Final = 0.5
 """How often the server's clock is set for each process that is killed."""
 
 WRONG: Final = 2.0
-"""By how many seconds the server's clock can be wrong: longer than any lease of a run."""
+"""By how many seconds the server's clock can be wrong: longer than any lease that a claim asks for."""
 
 MISSED: Final = 0.5
 """The share of the connections in use that is cut when all free connections are taken."""
@@ -165,11 +166,13 @@ class Faults:
         """
         self._hoard.give_back()
         self._hoarding = None
-        if self.is_disk_full:
-            self._free_disk()
-        if self._is_clock_wrong and self._options.set_clock is not None:
-            _set(self._options.set_clock, 0.0)
-            self._is_clock_wrong = False
+        try:
+            if self.is_disk_full:
+                self._free_disk()
+        finally:
+            if self._is_clock_wrong and self._options.set_clock is not None:
+                _set(self._options.set_clock, 0.0)
+                self._is_clock_wrong = False
 
     def restart(self, how: str | Callable[[], None]) -> None:
         """Restart the server, and wait until it answers.
@@ -192,8 +195,8 @@ class Faults:
 
     def _free_disk(self) -> None:
         assert self._options.free_disk is not None
-        self._filling = None
         _do(self._options.free_disk)
+        self._filling = None  # not before: if the command fails, the run tries again when it ends
         self._wait_for_an_answer("after its disk had space again")
 
     def _wait_for_an_answer(self, since: str) -> None:
@@ -238,9 +241,12 @@ def _set(how: str | Callable[[float], None], seconds: float) -> None:
 
 
 def _execute(command: str) -> None:
-    done = subprocess.run(shlex.split(command), capture_output=True, text=True)  # noqa: S603 - it is the user's own
+    with TemporaryFile() as errors:  # not a pipe, which a server that the command starts would keep open
+        done = subprocess.run(shlex.split(command), stdout=subprocess.DEVNULL, stderr=errors)  # noqa: S603 - the user's
+        errors.seek(0)
+        said = errors.read().decode(errors="replace")[-500:]
     if done.returncode:
-        raise ConfigurationError(f"`{command}` failed with {done.returncode}: {done.stderr[-500:]}")
+        raise ConfigurationError(f"`{command}` failed with {done.returncode}: {said}")
 
 
 def proxy_for(reached: Access) -> Proxy | None:

@@ -72,7 +72,8 @@ def torture(
 ) -> Report:
     """Torture a database: create separate tables, carry out a run, judge it, and drop the tables.
 
-    If the tables cannot be dropped within 30 seconds, they are left, and `tell` is called with their prefix.
+    If the tables cannot be dropped within 30 seconds, they are left, and `tell` is called with their prefix. It is also
+    told if the server's disk cannot be freed at the end, or its clock cannot be corrected.
 
     Args:
         url: the database.
@@ -113,6 +114,10 @@ def torture(
                 raise ConfigurationError(
                     "a disk that is filled must be freed again: give ", Argument("free_disk"), " as well"
                 )
+            if options.free_disk is not None and options.fill_disk is None:
+                raise ConfigurationError(
+                    Argument("free_disk"), " does nothing on its own: give ", Argument("fill_disk"), " as well"
+                )
             run.setting.access.check()
             if not shared:
                 tables.check_is_free(run.setting)
@@ -128,6 +133,7 @@ def torture(
                 return report
             finally:
                 run.stop()
+                run.restore(tell)
                 dropped = _drop(run.setting, tell)
         finally:
             run.close()
@@ -239,7 +245,7 @@ class Run:
         sparing_until: float | None = None
         while not self._is_enough(time.monotonic() - began):
             self.faults.pass_over()
-            if self._upgrade is not None and not self._upgrade.is_over:
+            if self._upgrade is not None and not self._upgrade.is_over and not self.faults.is_disk_full:
                 self._pass_over(self._upgrade)
             seconds = time.monotonic() - began
             if sparing_until is None and self._has_killed(seconds):
@@ -279,13 +285,19 @@ class Run:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End all processes, and the faults of the server."""
+        """End all processes."""
         for one in self._alive:
             one.kill()
         self._alive.clear()
         if self._upgrade is not None:
             self._upgrade.stop()
-        self.faults.end()
+
+    def restore(self, tell: Callable[[str], None]) -> None:
+        """End the faults of the server; a failure must not hide the report, so it is only told."""
+        try:
+            self.faults.end()
+        except ConfigurationError as error:
+            tell(f"the server was left with a full disk or a wrong clock: {error}; restore it by hand")
 
     def close(self) -> None:
         """Close the other interpreter and the proxy."""

@@ -143,7 +143,7 @@ class Search:
     def leave_out_faults(self) -> None:
         """Turn faults off."""
         there = [name for name, off in FAULTS.items() if getattr(self.smallest.options, name) != off]
-        self._leave_out(there, lambda part: replace(self.smallest.options, **{name: FAULTS[name] for name in part}))
+        self._leave_out(there, lambda part: without_faults(self.smallest.options, part))
 
     def leave_out_operations(self) -> None:
         """Use fewer operations."""
@@ -222,6 +222,18 @@ class Search:
         return not self._kinds.isdisjoint(report.kinds)
 
 
+def without_faults(options: Options, names: Sequence[str]) -> Options:
+    """Return options with some faults turned off; a disk that is not filled is not freed either."""
+    off = {name: FAULTS[name] for name in names}
+    return replace(options, **off, **({"free_disk": None} if "fill_disk" in off else {}))
+
+
+def by_commands(options: Options) -> Options:
+    """Return options without the faults that functions cause: neither a command line nor a program can have those."""
+    functions = [name for name in FAULTS if callable(getattr(options, name))]
+    return without_faults(options, [*functions, *(["fill_disk"] if callable(options.free_disk) else [])])
+
+
 def described(options: Options) -> str:
     """Describe the size of a run in a few words."""
     faults = [name for name, off in FAULTS.items() if getattr(options, name) != off]
@@ -232,13 +244,13 @@ def described(options: Options) -> str:
 def arguments(options: Options) -> list[str]:
     """Return the arguments of `duerow torture` for options; options that the command lacks are left out."""
     told: list[str] = []
-    for name, value in changed(options).items():
+    for name, value in changed(by_commands(options)).items():
         option = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             told.append(option if value else f"--no-{name}")
         elif isinstance(value, tuple):
             told += [part for one in value for part in (option, one)]
-        elif name not in WITHOUT_ARGUMENT and not callable(value):
+        elif name not in WITHOUT_ARGUMENT:
             told += [option, str(value)]
     return told
 
@@ -259,7 +271,7 @@ def script(shrunk: Shrunk, before: Options, shared: bool = False) -> str:
         shared: whether the database may have queues of other programs.
     """
     options = shrunk.options
-    terms = {name: value for name, value in changed(options).items() if not callable(value)}
+    terms = changed(by_commands(options))
     command = shlex.join(["duerow", "torture", "URL", *arguments(options), *(["--shared"] if shared else [])])
     broken = "; ".join(shrunk.report.kinds)
     about = [
