@@ -158,20 +158,23 @@ def _push_and_drain(queue: Queue, count: int) -> float:
 def handle_with_tasks(url: str, at_once: int) -> Prepared[list[int]]:
     """Handle all that is due with so many tasks at once, each of which waits 1 ms for a message."""
     seen: list[int] = []
+    runner = asyncio.Runner()
 
     async def handle(message: Message) -> None:
         await asyncio.sleep(WAIT_S)
         seen.append(message.id)
 
-    async def run() -> None:
-        async with await duerow.aio.connect(url) as db:
-            await duerow.aio.Worker(db.queue(QUEUE), handle, concurrency=at_once).run(until="idle")
+    async def prepare() -> duerow.aio.Worker:
+        database = await duerow.aio.connect(url)
+        return duerow.aio.Worker(database.queue(QUEUE), handle, concurrency=at_once)
 
-    def work() -> list[int]:
-        asyncio.run(run())
+    worker = runner.run(prepare())
+
+    def run() -> list[int]:
+        runner.run(worker.run(until="idle"))
         return seen
 
-    return work
+    return run
 
 
 def handle_with_threads(url: str, at_once: int) -> Prepared[list[int]]:
@@ -193,9 +196,10 @@ def handle_with_threads(url: str, at_once: int) -> Prepared[list[int]]:
 
 def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepared[dict[str, float]]:
     """Claim and settle messages in batches of 100, as `turns.take_in_turns` says."""
-    database = duerow.connect(url)
 
     def taker() -> Take:
+        database = duerow.connect(url)  # each its own, since a pool would end most of the connections of one for all
+
         def take(name: str, most: int) -> int:
             queue = database.queue(name)
             reservations = queue.reserve_many(most)

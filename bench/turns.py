@@ -19,6 +19,9 @@ TURN = 100
 WARM_UP = 10
 """How often each consumer takes one message before: a server plans a statement anew the first times."""
 
+PATIENCE_S = 60.0
+"""For how long the consumers wait for each other to connect."""
+
 Take = Callable[[str, int], int]
 """Claims and settles up to so many messages of a queue; returns their number."""
 
@@ -39,7 +42,7 @@ def take_in_turns(
     names = [queue_name(number) for number in range(queues)]
     shares = [names[number::consumers] or [names[number % queues]] for number in range(consumers)]
     pool = ThreadPoolExecutor(consumers)
-    started = threading.Barrier(consumers)
+    started = threading.Barrier(consumers, timeout=PATIENCE_S)
 
     def warm_up(share: list[str]) -> Take:
         take = taker()
@@ -51,9 +54,12 @@ def take_in_turns(
     takes = list(pool.map(warm_up, shares))
 
     def work(take: Take, share: list[str]) -> int:
-        taken, turn = 0, 0
+        taken, turn, idle = 0, 0, 0
         while taken < messages // consumers:
-            taken, turn = taken + take(share[turn % len(share)], TURN), turn + 1
+            got = take(share[turn % len(share)], TURN)
+            taken, turn, idle = taken + got, turn + 1, 0 if got else idle + 1
+            if idle > len(share):
+                raise AssertionError(f"{taken} of {messages // consumers} messages were there for a consumer")
         return taken
 
     def run() -> dict[str, float]:

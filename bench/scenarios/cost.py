@@ -78,7 +78,7 @@ def _lines(
 def _line(title: str, unit: str, samples: dict[str, list[float]], beside: str) -> Result:
     ours, theirs = median(samples["duerow"]), median(samples[beside])
     kept = {name: samples[name] for name in ("duerow", beside)}
-    return Result(title, unit, ours, beside, theirs, ours / theirs if theirs else None, samples=kept)
+    return Result(title, unit, ours, beside, theirs, ours / theirs if theirs else None, at_most=True, samples=kept)
 
 
 def _cost(place: Templates, name: str, prepare: Any, messages: int, filled: bool) -> Cost:

@@ -10,7 +10,6 @@ from bench.context import Context
 from bench.processes import Prepared, together
 from bench.results import Result
 from bench.rounds import interleave
-from bench.turns import TURN
 
 MESSAGES = 12_800
 QUEUES = (1, 10, 100, 1_000)
@@ -28,44 +27,52 @@ Point = tuple[int, int, int]
 
 
 def of_a_message(context: Context) -> list[Result]:
-    """Claim and settle the same number of messages each time, in batches of 100, and count what one costs."""
-    least = 10 * min(context.size.waiting)
+    """Claim and settle the same number of messages each time, in batches of 100, and count what one costs.
+
+    The curves share their middle, so that each begins with a setting that is measured once.
+    """
+    middle = 10 * min(context.size.waiting)
     curves: dict[str, dict[int, Point]] = {
         "waiting messages": {waiting: (waiting, 1, 1) for waiting in context.size.waiting},
-        "queues": {queues: (max(least, 2 * TURN * queues), queues, 1) for queues in QUEUES},
-        "consumers": {consumers: (least, 1, consumers) for consumers in CONSUMERS},
+        "queues": {queues: (middle, queues, 1) for queues in QUEUES},
+        "consumers": {consumers: (middle, 1, consumers) for consumers in CONSUMERS},
     }
-    return [line for name, points in curves.items() for line in _curve(context, name, points)]
+    costs: dict[str, dict[Point, list[Cost]]] = {who: {} for who in CONTESTANTS}
 
-
-def _curve(context: Context, name: str, points: dict[int, Point]) -> list[Result]:
-    costs: dict[str, dict[int, list[Cost]]] = {who: {size: [] for size in points} for who in CONTESTANTS}
-
-    def contestant(who: str, size: int) -> Callable[[], float]:
-        waiting, queues, consumers = points[size]
+    def contestant(who: str, point: Point) -> Callable[[], float]:
+        waiting, queues, consumers = point
+        rounds = costs[who].setdefault(point, [])
 
         def run() -> float:
             context.postgresql.crowd(waiting + MESSAGES, queues)
             [cost] = together(CONTESTANTS[who], context.postgresql.url, MESSAGES, queues, consumers).results
-            costs[who][size].append(cost)
+            rounds.append(cost)
             return cost["server_us"]
 
         return run
 
-    interleave({f"{who} {size}": contestant(who, size) for size in points for who in CONTESTANTS}, context.size.rounds)
+    points = dict.fromkeys(point for curve in curves.values() for point in curve.values())
+    interleave(
+        {f"{who} {point}": contestant(who, point) for point in points for who in CONTESTANTS}, context.size.rounds
+    )
     return [
-        _line(f"growth: a message with {size:,} {name}", unit, costs, size, min(points))
+        _line(f"growth: a message with {size:,} {name}", unit, costs, point, curve[min(curve)], f"{min(curve):,}")
+        for name, curve in curves.items()
         for unit in UNITS
-        for size in points
+        for size, point in curve.items()
     ]
 
 
-def _line(title: str, unit: str, costs: dict[str, dict[int, list[Cost]]], size: int, least: int) -> Result:
-    """Compare with the floor at the same size; the note and the bar compare with the smallest size."""
-    samples = {who: [one[unit] for one in rounds[size]] for who, rounds in costs.items()}
-    ours_, beside = median(samples["duerow"]), median(samples["floor"])
-    smallest = {who: median(one[unit] for one in rounds[least]) for who, rounds in costs.items()}
-    grown = (
-        f"{ours_ / smallest['duerow']:.2f} times as much as with {least:,}; by hand {beside / smallest['floor']:.2f}"
+def _line(
+    title: str, unit: str, costs: dict[str, dict[Point, list[Cost]]], point: Point, smallest: Point, least: str
+) -> Result:
+    """Compare with the floor at the same size; the note compares both with the smallest size."""
+    samples = {who: [one[unit] for one in rounds[point]] for who, rounds in costs.items()}
+    now = {who: median(figures) for who, figures in samples.items()}
+    then = {who: median(one[unit] for one in rounds[smallest]) for who, rounds in costs.items()}
+    grown = {who: f"{now[who] / then[who]:.2f}" if then[who] else "?" for who in now}
+    note = f"{grown['duerow']} times as much as with {least}, by hand {grown['floor']}"
+    ratio = now["duerow"] / now["floor"] if now["floor"] else None
+    return Result(
+        title, UNITS[unit], now["duerow"], "floor", now["floor"], ratio, at_most=True, samples=samples, note=note
     )
-    return Result(title, UNITS[unit], ours_, "floor", beside, ours_ / beside, samples=samples, note=grown)

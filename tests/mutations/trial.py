@@ -9,6 +9,7 @@ statements.
 
 import ast
 import fnmatch
+import inspect
 import json
 import os
 import shutil
@@ -140,7 +141,9 @@ class Trial:
     def reached(self, files: list[Mutated]) -> Reached:
         """Return what each test executes, and run those alone of which that is not known."""
         file = Path("reached.json")
-        version = sha256("".join(one.source for one in files).encode()).hexdigest()
+        modules = sorted({item.function.__module__ for item in self.items.values()})
+        sources = [*(one.source for one in files), *(inspect.getsource(sys.modules[name]) for name in modules)]
+        version = sha256("".join(sources).encode()).hexdigest()
         known = json.loads(file.read_text()) if file.exists() else {}
         tests = known.get("tests", {}) if known.get("version") == version else {}
         names = {str(one.path.absolute()): str(one.path) for one in files}

@@ -68,7 +68,7 @@ def work(
         typer.Option(
             metavar="N",
             min=1,
-            help="How many messages to claim or settle at once. Default: 100, or --concurrency if that is more.",
+            help="How many messages to claim or settle at once. Default: 100, or --concurrency if more, up to 1,000.",
         ),
     ] = None,
     lease: Annotated[

@@ -59,7 +59,7 @@ class Worker:
             messages.
         batch: the maximum number of messages in one claim and in one settlement (which takes 1,000 at most). With 1,
             each message has its own claim and settlement, one after the other, and none is claimed in advance. Default:
-            100, or as many as there are handlers at once if that is more, up to 1,000.
+            100, or `concurrency` if that is more, up to 1,000; with `whole_batch` 100.
         concurrency: how many handlers run at once, each in its own thread.
         processes: run the handler in this many child processes, one message (or batch) at a time in each: for CPU-bound
             work. The handler is a plain function at the top level of a module that the processes import. A timeout

@@ -1,4 +1,4 @@
-"""What PostgreSQL says when it ends a session or only reads is an outage, and the broken connection is thrown away."""
+"""An ended session, a server that only reads or has no space: an outage, and the connection is discarded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.testing.conformance.fixtures import Place
 
 IDLE_SESSION, IDLE_IN_TRANSACTION, DROPPED, READ_ONLY = "57P05", "25P03", "57P04", "25006"
+FULL_DISK = "53100"
 
 
-@pytest.mark.parametrize("state", [IDLE_SESSION, IDLE_IN_TRANSACTION, DROPPED, READ_ONLY])
+@pytest.mark.parametrize("state", [IDLE_SESSION, IDLE_IN_TRANSACTION, DROPPED, READ_ONLY, FULL_DISK])
 def test_it_is_worth_trying_again(state: str) -> None:
     error = psycopg.errors.lookup(state)("as the server says")
     assert isinstance(PostgreSQL().explain(error), StoreUnavailable)

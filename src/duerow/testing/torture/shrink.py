@@ -225,7 +225,9 @@ class Search:
 def without_faults(options: Options, names: Sequence[str]) -> Options:
     """Return options with some faults turned off; a disk that is not filled is not freed either."""
     off = {name: FAULTS[name] for name in names}
-    return replace(options, **off, **({"free_disk": None} if "fill_disk" in off else {}))
+    if "fill_disk" in off:
+        off["free_disk"] = None
+    return replace(options, **off)
 
 
 def by_commands(options: Options) -> Options:
