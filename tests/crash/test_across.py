@@ -25,6 +25,7 @@ from duerow.testing.faults import kill_at, watch
 from tests.crash.conftest import Start
 from tests.servers import postgresql
 from tests.servers.fixtures import provide
+from tests.servers.restartable import Restartable
 
 NUMBERS = range(120)
 
@@ -144,7 +145,7 @@ def test_a_run_killed_at_every_step_sends_each_message_once(
 
 
 @contextmanager
-def ours(fixture: pytest.FixtureRequest) -> Iterator[tuple[str, Callable[[], None]]]:
+def ours(fixture: pytest.FixtureRequest) -> Iterator[Restartable]:
     """A server that can be restarted, or none of this family here."""
     yield from provide("postgresql", postgresql.restartable, fixture.config)
 
@@ -164,13 +165,13 @@ def test_while_both_servers_are_restarted_and_runs_are_killed_each_message_is_se
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    with ours(request) as (here, restart_here), ours(request) as (there, restart_there):
-        job = Across(Place(here), Place(there))
-        for url in (here, there):
+    with ours(request) as here, ours(request) as there:
+        job = Across(Place(here.url), Place(there.url))
+        for url in (here.url, there.url):
             duerow.connect(url, migrate=True).close()
         fill(job.source)
         killed = 0
-        for restart in chance.sample([restart_here, restart_there] * 3, 6):
+        for restart in chance.sample([here.restart, there.restart] * 3, 6):
             runs = [start(partial(keep_working, job)) for _ in range(2)]
             time.sleep(chance.uniform(0.1, 0.4))
             restart()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tests.crash.on_spark import STATIONS, check, pipeline
 from tests.crash.spark_kills import Program
 from tests.servers import postgresql
 from tests.servers.fixtures import provide
+from tests.servers.restartable import Restartable
 
 NUMBERS = 300
 
@@ -31,15 +32,15 @@ def chance() -> random.Random:
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Callable[[], None]]]:
+def server(request: pytest.FixtureRequest) -> Iterator[Restartable]:
     """A server of the test's own, and what lets it crash and starts it again."""
     yield from provide("postgresql", postgresql.restartable, request.config)
 
 
 def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles_nothing(
-    session: SparkSession, chance: random.Random, server: tuple[str, Callable[[], None]]
+    session: SparkSession, chance: random.Random, server: Restartable
 ) -> None:
-    url, restart = server
+    url = server.url
     with duerow.connect(url, migrate=True) as db:
         db.queue("numbers").push_many([Draft(n) for n in range(NUMBERS)])
     moments = sorted(chance.sample(range(1, NUMBERS), 2), reverse=True)
@@ -51,7 +52,7 @@ def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles
         for left in moments:
             while _left(url) > left and not running.done():
                 time.sleep(0.02)
-            restart()
+            server.restart()
         running.result()
     with duerow.connect(url) as db:
         check(db, NUMBERS)
