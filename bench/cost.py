@@ -71,13 +71,13 @@ def count(url: str) -> Counters:
             time.sleep(0.05)
         row = connection.execute(COUNTERS).fetchone()
         assert row is not None
-        return Counters(*map(float, [*row, server_time(connection.info.backend_pid)]))
+        return Counters(*map(float, [*row, _server(connection.info.backend_pid)]))
 
 
 def server_now(connection: psycopg.Connection[Any]) -> dict[str, float]:
     """Return the bytes of WAL and the server's processor time so far, which do not wait for connections to end."""
     wal = _number(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
-    return {"wal_bytes": wal, "server_us": server_time(connection.info.backend_pid)}
+    return {"wal_bytes": wal, "server_us": _server(connection.info.backend_pid)}
 
 
 def _number(connection: psycopg.Connection[Any], statement: LiteralString) -> int:
@@ -85,8 +85,8 @@ def _number(connection: psycopg.Connection[Any], statement: LiteralString) -> in
     return 0 if row is None else int(row[0])
 
 
-def server_time(backend: int) -> float:
-    """Return the processor time of a backend's postmaster and its children, in microseconds."""
+def _server(backend: int) -> float:
+    """The processor time of a backend's postmaster and its children, in microseconds."""
     try:
         postmaster = int(_stat(backend)[1])
         return sum(_ticks(pid) for pid in (postmaster, *children(postmaster))) / TICK * 1e6

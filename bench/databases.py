@@ -95,13 +95,7 @@ class PostgresqlDatabase:
         """
         self.clear()
         if others:
-            self._run(
-                f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token,"
-                " due_at, place_at, first_due_at, created_at)"
-                " SELECT 'other-' || n %% 10, 'json', '{}', 0, 'new', 0, 0, now(), now(), now(), now()"
-                " FROM generate_series(1, %s) AS n",
-                others,
-            )
+            self._insert("'other-' || n %% 10", "{}", others)
         ids = ours.fill(self.url, count)
         self.settle_down()
         return ids
@@ -109,16 +103,7 @@ class PostgresqlDatabase:
     def crowd(self, waiting: int, queues: int) -> None:
         """Start anew with so many due messages, spread over so many queues, vacuumed and analyzed."""
         self.clear()
-        self._run(
-            f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token,"
-            " due_at, place_at, first_due_at, created_at)"
-            f" SELECT '{QUEUE}-' || lpad((n %% %s)::text, 4, '0'), 'json', %s, 0, 'new', 0, 0,"
-            " now(), now(), now(), now()"
-            " FROM generate_series(1, %s) AS n",
-            queues,
-            payload_text(0),
-            waiting,
-        )
+        self._insert(f"'{QUEUE}-' || lpad((n %% {queues})::text, 4, '0')", payload_text(0), waiting)
         self.settle_down()
 
     def settle_down(self) -> None:
@@ -129,6 +114,17 @@ class PostgresqlDatabase:
     def waiting(self, queue: str = QUEUE) -> list[int]:
         """Return the ids of a queue's messages."""
         return [row[0] for row in self._run(f"SELECT id FROM {TABLE} WHERE queue = %s", queue)]
+
+    def _insert(self, queue: str, payload: str, count: int) -> None:
+        """Insert so many due messages; `queue` is an expression over their number `n`."""
+        self._run(
+            f"INSERT INTO {TABLE} (queue, kind, payload, priority, status, attempts, token,"
+            " due_at, place_at, first_due_at, created_at)"
+            f" SELECT {queue}, 'json', %s, 0, 'new', 0, 0, now(), now(), now(), now()"
+            " FROM generate_series(1, %s) AS n",
+            payload,
+            count,
+        )
 
     def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url, autocommit=True) as connection:

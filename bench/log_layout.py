@@ -14,11 +14,10 @@ from typing import LiteralString
 
 import psycopg
 
+from bench.floor import BATCH
+from bench.floor_mariadb import LEASE_SECONDS
 from bench.messages import QUEUE, payload_text
 from bench.processes import Prepared
-
-BATCH = 1_000
-LEASE_SECONDS = 60
 
 TABLES: tuple[LiteralString, ...] = (
     "DROP TABLE IF EXISTS log_message, log_position, log_range",

@@ -232,7 +232,7 @@ def without_faults(options: Options, names: Sequence[str]) -> Options:
 
 def by_commands(options: Options) -> Options:
     """Return options without the faults that functions cause: neither a command line nor a program can have those."""
-    functions = [name for name in FAULTS if callable(getattr(options, name))]
+    functions = [name for name in BY_FUNCTIONS if callable(getattr(options, name))]
     return without_faults(options, [*functions, *(["fill_disk"] if callable(options.free_disk) else [])])
 
 
