@@ -7,8 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 import duerow
+from duerow.aio.entity import EntityQueue as AwaitedQueue
+from duerow.entity import EntityQueue, QueueState, queue_state
 from duerow.errors import LeaseLost
 from duerow.stores.memory import settle
 from duerow.testing.clock import MovableClock
@@ -208,6 +213,63 @@ def test_what_a_queue_does_is_recorded(queue: duerow.Queue, trace: Trace):
     handed = trace.events[1]
     assert (handed.queue, handed.group, handed.key) == ("mail", "g", "k")
     assert check(trace.events) == []
+
+
+class Base(DeclarativeBase):
+    """The models of this file."""
+
+
+class Order(Base):
+    """A row that is also a message."""
+
+    __tablename__ = "recorded_order"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    sending: Mapped[QueueState] = queue_state("sending")
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> str:
+    """A database with one order that is due."""
+    engine = create_engine(f"sqlite:///{tmp_path}/orders.db")
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        order = Order()
+        order.sending.schedule()
+        session.add(order)
+        session.commit()
+    engine.dispose()
+    return f"{tmp_path}/orders.db"
+
+
+def test_what_a_queue_of_rows_does_is_recorded(orders: str, trace: Trace):
+    rows = EntityQueue(Order.sending, create_engine(f"sqlite:///{orders}"))
+    record(rows, trace)
+    held = rows.reserve()
+    assert held is not None
+    held.extend(LEASE)
+    held.release()
+    duerow.Worker(rows, lambda row, session: None).run(until="empty")
+    assert [(one.what, one.id, one.token, one.how) for one in trace.events] == [
+        ("handed", 1, 1, None),
+        ("extended", 1, 1, None),
+        ("settled", 1, 1, "Released"),
+        ("handed", 1, 3, None),
+        ("settled", 1, 3, "Committed"),
+    ]
+    assert all(one.sure for one in trace.events)
+    assert {one.queue for one in trace.events if one.what == "handed"} == {"recorded_order.sending"}
+    assert check(trace.events) == []
+
+
+async def test_what_an_awaited_queue_of_rows_does_is_recorded(orders: str, trace: Trace):
+    engine = create_async_engine(f"sqlite+aiosqlite:///{orders}")
+    rows = AwaitedQueue(Order.sending, engine)
+    record(rows, trace)
+    held = await rows.reserve()
+    assert held is not None
+    await held.commit()
+    assert [(one.what, one.token, one.sure) for one in trace.events] == [("handed", 1, True), ("settled", 1, True)]
+    await engine.dispose()
 
 
 def test_what_a_transaction_did_that_failed_is_recorded_as_not_sure(trace: Trace):

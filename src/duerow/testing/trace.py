@@ -5,6 +5,9 @@
     ...
     assert check(trace.events) == []
 
+The rows of a table that is used as a queue are recorded in a trace of their own, because their ids may be those of
+messages: `record(EntityQueue(Order.sending, engine), trace)`.
+
 The library itself has no code for this: the store and the connections of the database are wrapped. Several handles, and
 several processes on one machine, can be recorded: the times of their events come from one clock that never goes back.
 """
@@ -17,7 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -25,6 +28,10 @@ from duerow import Database, Pushed, aio
 from duerow.plan import AsyncExecute, Execute, Plan
 from duerow.reservation import Receipt
 from duerow.store import Entry, Record, Refused, Reserved, Turn
+
+if TYPE_CHECKING:
+    from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
+    from duerow.entity import EntityQueue
 
 T = TypeVar("T")
 
@@ -36,7 +43,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         what: `pushed` (created), `handed` (reserved), `popped`, `extended`, or `settled` (with effect).
-        id, token: the message's id, and its token at that time, as in a receipt.
+        id, token: the message's id, or the row's, and its token at that time, as in a receipt.
         began, ended: the times between which it happened, in nanoseconds on the machine's clock.
         sure: whether the caller knows that its transaction was committed; if not, it may not have happened.
         queue, group, key: those of the message, if it was pushed, handed out or popped.
@@ -103,8 +110,26 @@ def read(files: Iterable[Path]) -> list[Event]:
     return events
 
 
-def record(database: Database | aio.Database, trace: Trace) -> None:
-    """Record what a database does from now on, for queues that it creates after this."""
+def record(
+    recorded: Database | aio.Database | EntityQueue[Any] | AwaitedEntityQueue[Any],
+    trace: Trace,
+) -> None:
+    """Record what a database or a queue of rows does from now on.
+
+    Args:
+        recorded: a database: what queues do that it creates after this; or a queue of rows whose primary key is one
+            integer, before any worker handles them.
+        trace: where to record it.
+    """
+    if isinstance(recorded, Database | aio.Database):
+        _wrap(recorded, trace)
+    else:
+        queue: Any = recorded.worker_queue
+        _wrap(queue.database, trace)
+        queue._store = queue.database.store
+
+
+def _wrap(database: Database | aio.Database, trace: Trace) -> None:
     awaited = isinstance(database, aio.Database)
     database.store = _RecordedStore(database.store, trace)
     database.connections = (_RecordedAsyncConnections if awaited else _RecordedConnections)(database.connections, trace)

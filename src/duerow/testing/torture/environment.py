@@ -36,6 +36,9 @@ TICKS = "ticks"
 EVERY = timedelta(seconds=1)
 """The time between two ticks of the schedule."""
 
+OF_MESSAGES, OF_ROWS = ".jsonl", ".rows.jsonl"
+"""How the names of trace files end, after the number of the process: rows and messages may have the same ids."""
+
 WORKED = (ORDERS, BILLS, MAIL)
 WITH_HISTORY = frozenset((ORDERS,))
 
@@ -136,9 +139,14 @@ class Setting:
         self._record(database)
         return database
 
+    def record_rows(self, queue: Any) -> None:
+        """Record what a queue of rows does, if this process is to record anything."""
+        if self.traces is not None:
+            record(queue, Trace(self.traces / f"{self.number}{OF_ROWS}"))
+
     def _record(self, database: duerow.Database | aio.Database) -> None:
         if self.traces is not None:
-            record(database, Trace(self.traces / f"{self.number}.jsonl"))
+            record(database, Trace(self.traces / f"{self.number}{OF_MESSAGES}"))
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:

@@ -62,6 +62,7 @@ def work(setting: Setting, kind: str, ready: Callable[[], None]) -> None:
     queue: EntityQueue[Any] = EntityQueue(
         item(setting.prefix).working, setting.access.engine, lease=lease, retry=RETRY, on_done=worker.end
     )
+    setting.record_rows(queue)
     ready()
     if kind == BY_HAND:
         RowsByHand(setting, queue, worker).go_on()
@@ -142,6 +143,7 @@ class RowWorker:
         engine = self.setting.access.awaited_engine()
         state = item(self.setting.prefix).working
         queue = AwaitedQueue(state, engine, lease=lease, retry=RETRY, on_done=self.end_async)
+        self.setting.record_rows(queue)
         handle = self.handle_in_transaction_async if terms.get("transactional") else self.handle_async
         ready()
         try:

@@ -17,7 +17,7 @@ from duerow.errors import ConfigurationError
 from duerow.phrases import Argument
 from duerow.testing.torture import tables
 from duerow.testing.torture.access import BEGUN
-from duerow.testing.torture.environment import Setting, declare, queues
+from duerow.testing.torture.environment import OF_MESSAGES, OF_ROWS, Setting, declare, queues
 from duerow.testing.torture.evidence import Span
 from duerow.testing.torture.faults import Faults, proxy_for
 from duerow.testing.torture.ledger import EVIDENCE, Ledger, Line
@@ -312,9 +312,10 @@ class Run:
         ticked = None if self._first_tick is None and self._upgrade is None else Span(self._first_tick, last)
         lines = Ledger(self.setting).lines()
         verdict = Verdict(lines, self._reader.rows(), self._reader.turns(), ticked, self._reader.items())
-        events = {int(file.stem): read([file]) for file in self._traces.iterdir()}
-        every = [event for each in events.values() for event in each]
-        broken = [one for one in check(every) if one.rule != BY_THE_CLOCK or self.setting.times_agree]
+        events, of_rows = self._events(OF_MESSAGES), self._events(OF_ROWS)
+        every = [[event for each in traces.values() for event in each] for traces in (events, of_rows)]
+        found = [one for traced in every for one in check(traced)]
+        broken = [one for one in found if one.rule != BY_THE_CLOCK or self.setting.times_agree]
         others = [*self.ended, *map(str, broken)]
         kinds = [*("no process ends unexpectedly" for _ in self.ended), *(one.rule for one in broken)]
         upgraded = ""
@@ -326,8 +327,13 @@ class Run:
         parts = [self._share(side, lines, events) for side in self._sides] if len(self._sides) > 1 else []
         happened = self.faults.happened
         return report_on(
-            verdict, self._options, self.killed, happened, others, len(every), seconds, upgraded, parts, kinds
+            verdict, self._options, self.killed, happened, others, sum(map(len, every)), seconds, upgraded, parts, kinds
         )
+
+    def _events(self, ending: str) -> dict[int, list[Event]]:
+        """Return the recorded events of messages or of rows by the number of the process."""
+        files = {file.name.partition("."): file for file in self._traces.iterdir()}
+        return {int(number): read([file]) for (number, dot, rest), file in files.items() if dot + rest == ending}
 
     def _is_enough(self, seconds: float) -> bool:
         if len(self.ended) >= HOPELESS:
