@@ -11,8 +11,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-CAUGHT = 37
-"""mutmut's exit code of a mutant with a type error."""
+from tests.mutations.ends import CAUGHT
 
 
 def main() -> None:

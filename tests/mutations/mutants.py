@@ -104,9 +104,7 @@ def main() -> int:
     ended = 0
     if not chosen.show:
         prepare(folder, PARTS[chosen.part])
-        ended = subprocess.run(
-            [sys.executable, ROOT / "tests/mutations/generate.py"], cwd=folder, check=False
-        ).returncode
+        ended = subprocess.run([sys.executable, "-m", "tests.mutations.generate"], cwd=folder, check=False).returncode
         if ended == 0:
             ended = subprocess.run(
                 trial(PARTS[chosen.part], chosen), cwd=folder / "mutants", env=environment(folder), check=False

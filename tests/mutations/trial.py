@@ -1,15 +1,14 @@
 """A plugin of pytest that tries mutants in place of running tests; see tests/mutations/mutants.py.
 
-pytest collects the tests once. First, each test runs on its own in a fork of this process that records which lines of
-the mutated functions it executes. Then each mutant gets a fork, which runs the tests that execute the changed line,
-until one of them fails: first those that killed other mutants of the same function, then those that are quick and
-execute lines of the file that few others execute. All tests run once before the first fork, which finds compiled
-statements.
+pytest collects the tests once, and all of them run once in this process, which records which lines of the mutated
+functions each test executes. Then each mutant gets a fork, which finds all statements compiled. It runs the tests that
+execute the changed line, until one of them fails: first those that killed other mutants of the same function, then
+those that are quick and execute lines of the file that few others execute. A test that kills for the first time must
+pass in another fork without a mutant.
 """
 
 import ast
 import fnmatch
-import inspect
 import json
 import os
 import shutil
@@ -20,10 +19,9 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -31,11 +29,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-KILLED, SURVIVED, NO_TESTS, TIMEOUT, CAUGHT = 1, 0, 33, 36, 37
-"""Exit codes as mutmut writes them."""
+from tests.mutations.ends import CAUGHT, KILLED, NO_TESTS, SURVIVED, TIMEOUT
 
 GRACE_S, TIMES = 20.0, 10.0
 """A mutant times out after so many seconds, and so many times as long as its tests took without it."""
+
+WAITS = 4
+"""The tests of a mutant take at most so many times as long as they may use the processor."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,9 +57,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     """Try the mutants instead of running the tests."""
     options = session.config.option
     trial = Trial(session, options.trial_jobs)
-    trial.warm_up()
     files = [Mutated(path) for path in sorted(Path("src").rglob("*.py.meta"))]
-    reached = trial.reached(files)
+    reached = trial.warm_up(files)
     modules = options.trial_modules.split(",") if options.trial_modules else ["*"]
     for pattern in modules:
         for file in files:
@@ -112,8 +111,11 @@ def _statements(function: tuple[str, ...]) -> list[tuple[int, int]]:
     return found
 
 
-Reached = dict[str, tuple[float, dict[str, set[int]]]]
-"""For each test how long it took, and the lines it executed by file."""
+Lines = dict[str, set[int]]
+"""The lines that a test executes, by file."""
+
+Reached = dict[str, tuple[float, Lines]]
+"""For each test how long it used the processor, and what it executed."""
 
 
 class Trial:
@@ -124,68 +126,40 @@ class Trial:
         self.items = {item.nodeid: item for item in session.items}
         self.temporary: Path = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         self.broken: set[str] = set()
+        self.sound: set[str] = set()
         self.killers_file = Path("killers.json")
         self.killers: dict[str, Any] = json.loads(self.killers_file.read_text()) if self.killers_file.exists() else {}
 
-    def warm_up(self) -> None:
-        """Run all tests here, so that forks find statements compiled, which takes longer than most tests."""
+    def warm_up(self, files: list[Mutated]) -> Reached:
+        """Run all tests here, so that forks find statements compiled, and return what each of them executes."""
+        names = {str(one.path.absolute()): str(one.path) for one in files}
+        reached: Reached = {}
         for place, item in enumerate(self.session.items, 1):
             following = self.session.items[place % len(self.session.items)]
-            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            began = time.process_time()
+            with traced(names) as lines:
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            reached[item.nodeid] = (time.process_time() - began, lines)
             report(f"warming up: {place} of {len(self.session.items)}")
             if self.session.testsfailed:
-                self.broken.add(item.nodeid)
                 self.session.testsfailed = 0
-                report(f"left out, as it fails without any mutant: {item.nodeid}\n")
+                self.leave_out(item.nodeid)
+        return reached
 
-    def reached(self, files: list[Mutated]) -> Reached:
-        """Return what each test executes, and run those alone of which that is not known."""
-        file = Path("reached.json")
-        modules = sorted({item.function.__module__ for item in self.items.values()})
-        sources = [*(one.source for one in files), *(inspect.getsource(sys.modules[name]) for name in modules)]
-        version = sha256("".join(sources).encode()).hexdigest()
-        known = json.loads(file.read_text()) if file.exists() else {}
-        tests = known.get("tests", {}) if known.get("version") == version else {}
-        names = {str(one.path.absolute()): str(one.path) for one in files}
-        missing = [name for name in self.items if name not in tests and name not in self.broken]
-        for place, (name, answer) in enumerate(
-            self.forks((name, partial(self.trace, name, names), 120.0) for name in missing), 1
-        ):
-            tests[name] = answer
-            report(f"lines: {place} of {len(missing)}")
-            if place % 100 == 0 or place == len(missing):
-                file.write_text(json.dumps({"version": version, "tests": tests}))
-        broken = [name for name, test in tests.items() if not isinstance(test, dict) or test["failed"]]
-        for name in broken:
-            report(f"left out, as it fails without any mutant: {name}\n")
-        return {
-            name: (tests[name]["seconds"], {path: set(lines) for path, lines in tests[name]["lines"].items()})
-            for name in self.items
-            if name in tests and name not in broken
-        }
+    def leave_out(self, test: str) -> None:
+        """Run a test no more, because it fails without any mutant."""
+        self.broken.add(test)
+        report(f"left out, as it fails without any mutant: {test}\n")
 
-    def trace(self, name: str, files: dict[str, str]) -> dict[str, Any]:
-        """Run a test, and return its duration and the lines it executes."""
-        began = time.perf_counter()
-        hits: dict[str, set[int]] = {file: set() for file in files}
-
-        def call(frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
-            lines = hits.get(frame.f_code.co_filename)
-            if lines is None:
-                return None
-
-            def line(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
-                lines.add(frame.f_lineno)
-                return line
-
-            return line
-
-        threading.settrace(call)
-        sys.settrace(call)
-        failed = self.run_tests([name])
-        sys.settrace(None)
-        lines = {files[file]: sorted(lines) for file, lines in hits.items() if lines}
-        return {"seconds": time.perf_counter() - began, "failed": failed is not None, "lines": lines}
+    def passes(self, test: str) -> bool:
+        """Whether a test that has killed a mutant passes in a fork without any."""
+        if test not in self.sound and test not in self.broken:
+            _, answer = next(iter(self.forks([(test, partial(self.mutate, "", [test], 0.0), GRACE_S)])))
+            if isinstance(answer, list):
+                self.sound.add(test)
+            else:
+                self.leave_out(test)
+        return test in self.sound
 
     def run(self, file: Mutated, reached: Reached, seconds: float, again: bool) -> None:
         """Try the mutants of a file that were not tried before, or those that lived."""
@@ -203,34 +177,32 @@ class Trial:
             if isinstance(found, str):
                 kills[mutant.rpartition("__mutmut_")[0]][found] += 1
 
+        alive = (None, SURVIVED, NO_TESTS, TIMEOUT) if again else (None,)
+        left = [mutant for mutant, end in file.ends.items() if end in alive][::-1]
+
         def work() -> Iterator[tuple[str, Callable[[], Any], float]]:
-            for mutant, end in file.ends.items():
-                if not (end is None or (again and end in (SURVIVED, NO_TESTS, TIMEOUT))):
-                    continue
+            while left:
+                mutant = left.pop()
                 _, function, statement = file.changed(mutant)
                 tests = set[str]().union(*(by_line[line] for line in statement))
-                tests = tests or set[str]().union(*(by_line[line] for line in function))
+                tests = (tests or set[str]().union(*(by_line[line] for line in function))) - self.broken
                 if not tests:
                     file.ends[mutant] = NO_TESTS
                     file.save()
                     continue
                 killed = kills[mutant.rpartition("__mutmut_")[0]]
                 order = sorted(tests, key=lambda test: (-killed[test], not test.startswith("tests/unit"), -worth[test]))
-                chosen = list(some(order, reached, seconds))
-                estimate = sum(reached[test][0] for test in chosen)
-                self.killers[mutant] = [len(chosen), len(tests)]
-                yield (
-                    mutant,
-                    partial(self.mutate, mutant, chosen),
-                    GRACE_S + TIMES * estimate,
-                )
+                yield mutant, partial(self.mutate, mutant, on_one_api(order), seconds), GRACE_S + TIMES * seconds
 
         began = time.monotonic()
-        for tried, (mutant, killer) in enumerate(self.forks(work()), 1):
-            if isinstance(killer, str):
-                self.killers[mutant] = killer
-                kills[mutant.rpartition("__mutmut_")[0]][killer] += 1
-            file.ends[mutant] = TIMEOUT if killer is None else KILLED if killer else SURVIVED
+        for tried, (mutant, answer) in enumerate(self.forks(work()), 1):
+            if isinstance(answer, str) and answer in self.items and not self.passes(answer):
+                left.append(mutant)
+                continue
+            self.killers[mutant] = answer
+            if isinstance(answer, str):
+                kills[mutant.rpartition("__mutmut_")[0]][answer] += 1
+            file.ends[mutant] = TIMEOUT if answer is None else KILLED if isinstance(answer, str) else SURVIVED
             file.save()
             ends = Counter(file.ends.values())
             named = {"types": CAUGHT, "killed": KILLED, "survived": SURVIVED, "no tests": NO_TESTS, "timeout": TIMEOUT}
@@ -244,22 +216,26 @@ class Trial:
         self.killers_file.write_text(json.dumps(self.killers))
         report("\n")
 
-    def mutate(self, mutant: str, tests: list[str]) -> str | bool:
-        """Run tests on a mutant; return the one that fails, or False."""
+    def mutate(self, mutant: str, tests: list[str], seconds: float) -> str | tuple[int, int]:
+        """Run tests on a mutant; return the one that fails, or how many ran of how many."""
         from mutmut.mutation.trampoline import set_mutant_under_test
 
         set_mutant_under_test(mutant)
-        return self.run_tests(tests) or False
+        until = (time.process_time() + seconds, time.monotonic() + WAITS * seconds)
+        for count, item in enumerate(self.run_tests(tests), 1):
+            if self.session.testsfailed:
+                return item
+            if time.process_time() > until[0] or time.monotonic() > until[1]:
+                return count, len(tests)
+        return len(tests), len(tests)
 
-    def run_tests(self, names: list[str]) -> str | None:
-        """Run tests until one fails, and return it."""
+    def run_tests(self, names: list[str]) -> Iterator[str]:
+        """Run tests, and yield the name of each after it has run."""
         items = [self.items[name] for name in names]
         other = next(item for item in self.session.items if item is not items[-1])
         for item, following in zip(items, [*items[1:], other], strict=True):
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            if self.session.testsfailed:
-                return item.nodeid
-        return None
+            yield item.nodeid
 
     def forks(self, work: Iterable[tuple[str, Callable[[], Any], float]]) -> Iterator[tuple[str, Any]]:
         """Carry out work in a fork each; yield its name with what it returns, or None if it never ends or dies."""
@@ -317,18 +293,38 @@ class Trial:
             os._exit(0)
 
 
-def some(tests: list[str], reached: Reached, seconds: float) -> Iterator[str]:
-    """Return the first tests that take so long together, each on one of the two APIs."""
-    taken: set[str] = set()
+@contextmanager
+def traced(files: dict[str, str]) -> Iterator[Lines]:
+    """Collect the lines that this thread and new ones execute in files, by the names that the files have here."""
+    lines: Lines = defaultdict(set)
+
+    def call(frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        name = files.get(frame.f_code.co_filename)
+        if name is None:
+            return None
+        own = lines[name]
+
+        def line(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+            own.add(frame.f_lineno)
+            return line
+
+        return line
+
+    threading.settrace(call)
+    sys.settrace(call)
+    try:
+        yield lines
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+
+def on_one_api(tests: list[str]) -> list[str]:
+    """Return tests without those that came for the other API before."""
+    first: dict[str, str] = {}
     for test in tests:
-        name = test.replace("[async", "[sync")
-        if name in taken:
-            continue
-        taken.add(name)
-        seconds -= reached[test][0]
-        if seconds < 0 and len(taken) > 1:
-            return
-        yield test
+        first.setdefault(test.replace("[async", "[sync"), test)
+    return [*first.values()]
 
 
 def report(text: str) -> None:
