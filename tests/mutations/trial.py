@@ -2,9 +2,9 @@
 
 pytest collects the tests once, and all of them run once in this process, which records which lines of the mutated
 functions each test executes. Then each mutant gets a fork, which finds all statements compiled. It runs the tests that
-execute the changed line, until one of them fails: first those that killed other mutants of the same function, then
-those that are quick and execute lines of the file that few others execute. A test that kills for the first time must
-pass in another fork without a mutant.
+execute the changed line, until one of them fails: first those that killed other mutants of the same function, then one
+for each path through the function, of which the quickest and most special come first. A test that kills for the first
+time must pass in another fork without a mutant.
 """
 
 import ast
@@ -168,10 +168,22 @@ class Trial:
         for test, (_, lines) in reached.items():
             for line in lines.get(path, ()):
                 by_line[line].add(test)
-        worth: dict[str, float] = {  # by how few others execute the same lines
-            test: sum(1 / len(by_line[line]) for line in lines.get(path, ())) / (seconds + 0.02)
-            for test, (seconds, lines) in reached.items()
-        }
+
+        @cache
+        def ranks(function: range) -> dict[str, tuple[int, bool, float]]:
+            """Return the places of tests: one for each way through a function comes before others that go the same."""
+            ways: dict[frozenset[int], list[tuple[bool, float, str]]] = defaultdict(list)
+            for test in set[str]().union(*(by_line[line] for line in function)):
+                took, executed = reached[test]
+                way = frozenset(executed[path] & {*function})
+                worth = sum(1 / len(by_line[line]) for line in way) / (took + 0.02)
+                ways[way].append((not test.startswith("tests/unit"), -worth, test))
+            return {
+                test: (place, slow, worth)
+                for alike in ways.values()
+                for place, (slow, worth, test) in enumerate(sorted(alike))
+            }
+
         kills: dict[str, Counter[str]] = defaultdict(Counter)
         for mutant, found in self.killers.items():
             if isinstance(found, str):
@@ -191,7 +203,7 @@ class Trial:
                     file.save()
                     continue
                 killed = kills[mutant.rpartition("__mutmut_")[0]]
-                order = sorted(tests, key=lambda test: (-killed[test], not test.startswith("tests/unit"), -worth[test]))
+                order = sorted(tests, key=lambda test: (-killed[test], ranks(function)[test]))
                 yield mutant, partial(self.mutate, mutant, on_one_api(order), seconds), GRACE_S + TIMES * seconds
 
         began = time.monotonic()

@@ -16,7 +16,7 @@ from duerow.stores.sql import claim_floor, priorities
 from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.plans.store import SqlStore
-from duerow.stores.sql.priorities import LOOK_AGAIN
+from duerow.stores.sql.priorities import LOOK_AGAIN, MOST, PriorityLine
 from duerow.testing.clock import MovableClock, hours
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -153,3 +153,83 @@ def test_a_claim_that_may_write_more_than_one_statement_is_one_transaction(
 def test_groups_are_claimed_in_one_transaction(store: SqlStore) -> None:
     values, _ = claim(store, 1, [("mail", True, 0, False)])
     assert values[2] == {}
+
+
+IN_GROUPS = [("mail", True, 0, False)]
+"""What a look finds of a queue that has messages in groups."""
+
+
+def picked(id: int, due: datetime = NOON, *group: str) -> tuple[Any, ...]:
+    """Return what the pick of a row returns that is taken later."""
+    return (id, due, *group, micros(NOON))
+
+
+def free(*ids: int) -> list[Any]:
+    """Return the answer that it is the turn of each of these rows in its group."""
+    return [(id, False, None, None) for id in ids]
+
+
+def taken(values: list[dict[str, Any]]) -> list[Any]:
+    """Return the ids that the last steps take."""
+    return [one["given_id"] for one in values if "given_id" in one and "consumer" in one]
+
+
+def test_messages_of_one_priority_are_taken_in_the_order_of_their_due_times_in_groups_or_not(store: SqlStore) -> None:
+    picks = [[picked(1, NOON + MINUTE)], [picked(2, NOON, "g")], free(2)]
+    values, reserved = claim(store, 1, IN_GROUPS, [], [], *picks, [(*row(2), "g")])
+    assert taken(values) == [2]
+    assert [(one.id, one.group) for one in reserved.records] == [(2, "g")]
+
+
+def test_a_claim_of_groups_that_finds_nothing_more_ends(store: SqlStore) -> None:
+    picks = [[], [picked(2, NOON, "g")], free(2)]
+    values, reserved = claim(store, 3, IN_GROUPS, [], [], *picks, [(*row(2), "g")])
+    assert [one.id for one in reserved.records] == [2]
+    assert looks(values[3:5]) == ["0", "0"]
+
+
+def test_a_message_whose_predecessor_is_waiting_is_put_behind_and_the_next_look_passes_over_it(
+    store: SqlStore,
+) -> None:
+    behind = [(2, False, None, 1, NOON)]
+    picks = [[], [picked(2, NOON, "g")], behind, [], [picked(3, NOON, "h")], free(3)]
+    values, reserved = claim(store, 1, IN_GROUPS, [], [], *picks, [(*row(3), "h")])
+    assert [one.id for one in reserved.records] == [3]
+    assert taken(values) == [3]
+
+
+def test_a_claim_of_a_queue_with_refused_rows_picks_more_and_takes_the_others(store: SqlStore) -> None:
+    store.context.refusals.add("mail", 7)
+    values, reserved = claim(store, 1, [], [], [picked(7), picked(8)], [], [row(8)])
+    assert values[2]["limit_in"] == 2
+    assert taken(values) == [8]
+    assert [one.id for one in reserved.records] == [8]
+
+
+def test_nothing_is_remembered_of_an_empty_queue_if_the_clock_is_behind_its_floor(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    claim(store, 1, [], [row(1)])
+    claim(store, 1, [], [], [])
+    assert store.context.floors.nothing_before("mail")[0] is None
+
+
+def test_a_claim_that_takes_row_by_row_starts_at_the_floor_too(store: SqlStore, monotonic: list[float]) -> None:
+    store.context.refusals.add("mail", 7)
+    claim(store, 2, [], [], [picked(1), picked(2, NOON + MINUTE)], [], [row(1), row(2)])
+    values, _ = claim(store, 1, [], [picked(3)], [], [row(3)])
+    assert values[1]["floor"] == NOON
+
+
+def test_a_row_that_another_consumer_takes_between_the_pick_and_the_write_is_left_out(store: SqlStore) -> None:
+    picks = [[], [picked(2, NOON, "g")], free(2)]
+    values, reserved = claim(store, 1, IN_GROUPS, [], [], *picks, [])
+    assert taken(values) == [2]
+    assert reserved.records == []
+
+
+def test_of_many_priorities_those_are_forgotten_that_have_no_messages(store: SqlStore) -> None:
+    lines = [PriorityLine(priority, False) for priority in range(1, MOST + 2)]
+    store.context.priorities.add("mail", lines)
+    claim(store, 3, [], [row(1)], [], [row(2)])
+    assert store.context.priorities.of("mail")[:2] == [PriorityLine(0, False), lines[1]]
