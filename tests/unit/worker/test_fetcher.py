@@ -9,19 +9,23 @@ from typing import Any
 
 import pytest
 
+import duerow
+from duerow import Release, Reservation
 from duerow.errors import StoreUnavailable
 from duerow.plan import run
+from duerow.queue.schedule import Maintained
 from duerow.retry import DEFAULT
-from duerow.worker.fetcher import Fetcher, NextDue, Reserve, Sleep
+from duerow.worker.fetcher import NAP, Fetcher, HandOut, NextDue, Reserve, Sleep
+from duerow.worker.maintenance import Maintain
 from duerow.worker.run import Options, Run, Until
-from duerow.worker.settler import Settler
+from duerow.worker.settler import RoomWanted, Settle, Settler
 
 Answers = dict[type, Callable[[Any], Any]]
 
 
-def a_run(until: Until = None) -> Run:
+def a_run(until: Until = None, batch: int = 10) -> Run:
     options = Options(
-        batch=10,
+        batch=batch,
         concurrency=1,
         lease=timedelta(minutes=1),
         retry=DEFAULT,
@@ -141,3 +145,135 @@ def test_a_server_that_is_away_is_asked_seldom() -> None:
     assert idle.statements < 300
     assert idle.sleeps[0] <= 0.1
     assert max(idle.sleeps) <= 5
+
+
+def held(count: int = 1) -> list[Reservation]:
+    """Return reservations of so many messages."""
+    with duerow.connect("memory://") as database:
+        queue = database.queue("mail")
+        queue.push_many(duerow.Draft(number) for number in range(count))
+        return queue.reserve_many(count)
+
+
+def steps_of(worker_run: Run, limit: int, answers: Answers) -> list[str]:
+    """Return the steps of one call for messages, in order, each with its number if it has one."""
+    idle, order = Idle(worker_run, 60, answers), list[str]()
+
+    def note(step: Any) -> Any:
+        seconds = f" {step.seconds}" if isinstance(step, Sleep) else ""
+        order.append(type(step).__name__ + seconds)
+        return idle(step)
+
+    run(Fetcher(worker_run).next(limit), note)
+    return order
+
+
+def answering(*answers: Any) -> Callable[[Any], Any]:
+    """Answer one step after the other; raise those that are errors."""
+    left = list(answers)
+
+    def answer(step: Any) -> Any:
+        said = left.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    return answer
+
+
+def test_with_messages_in_hand_it_naps_once_in_a_run_before_it_listens() -> None:
+    worker_run = a_run()
+    worker_run.in_flight.take_in(held(), 0.0)
+    reserve = answering([], [], [], held())
+    steps = steps_of(worker_run, 1, {Reserve: reserve, Sleep: lambda step: True})
+    nap = f"Sleep {NAP}"
+    assert [step for step in steps if step in ("Reserve", "Listen", nap)] == [
+        *("Reserve", nap, "Reserve", "Listen", "Reserve", "Reserve")
+    ]
+
+
+def test_a_message_that_comes_during_the_last_look_is_handed_out_without_a_sleep() -> None:
+    worker_run = a_run()
+    steps = steps_of(worker_run, 1, {Reserve: answering([], held())})
+    assert steps == ["Reserve", "Listen", "NextDue", "Reserve"]
+    assert worker_run.sleeps_until == 0.0
+
+
+def test_a_run_that_ends_when_idle_looks_at_the_schedules_once_before_its_end() -> None:
+    worker_run = a_run(until="idle")
+    steps = steps_of(worker_run, 1, {Maintain: lambda step: Maintained(0, None, {})})
+    assert steps == ["Reserve", "Present", "TellDifferences", "LookForUnknown", "Maintain", "Reserve"]
+    assert worker_run.over
+
+
+def test_a_run_that_ends_when_idle_goes_on_with_what_a_schedule_has_pushed() -> None:
+    worker_run = a_run(until="idle")
+    answers: Answers = {Maintain: lambda step: Maintained(0, None, {}), Reserve: answering([], held())}
+    assert [one.message.payload for one in run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))] == [0]
+    assert not worker_run.over
+
+
+def test_a_message_that_must_be_handled_apart_is_waited_for_before_anything_is_claimed() -> None:
+    worker_run = a_run()
+    [attempt] = worker_run.in_flight.take_in(held(), 0.0)
+    worker_run.in_flight.apart.add(attempt)
+    answers: Answers = {RoomWanted: lambda step: worker_run.in_flight.let_go([attempt]), Reserve: answering(held())}
+    assert steps_of(worker_run, 1, answers) == ["RoomWanted", "Reserve"]
+
+
+def test_a_server_that_was_away_hands_out_messages_again_and_the_log_says_both(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "duerow.worker")
+    worker_run = a_run()
+    away = StoreUnavailable("it is away")
+    steps = steps_of(worker_run, 1, {Reserve: answering(away, held())})
+    assert [step.partition(" ")[0] for step in steps] == ["Reserve", "Sleep", "Reserve"]
+    said = [record.getMessage() for record in caplog.records if "fetch from" in record.getMessage()]
+    assert said[0].startswith("cannot fetch from mail: StoreUnavailable: it is away; trying again in ")
+    assert said[1] == "can fetch from mail again"
+
+
+def test_a_worker_that_claims_one_by_one_waits_for_messages_while_it_may_run_all_its_handlers() -> None:
+    worker_run = a_run(batch=1)
+    assert worker_run.options.one_by_one
+    steps = steps_of(worker_run, 1, {Reserve: answering([], [], [], [], held()), Sleep: lambda step: True})
+    assert steps.count("Reserve") == 5
+
+
+def test_what_a_run_claims_while_it_ends_is_given_back() -> None:
+    worker_run = a_run()
+
+    def reserve(step: Reserve) -> list[Reservation]:
+        worker_run.over = True
+        return held(2)
+
+    given: list[Any] = []
+    answers: Answers = {Reserve: reserve, Settle: lambda step: given.extend(step.pairs)}
+    assert run(Fetcher(worker_run).next(2), Idle(worker_run, 60, answers)) == []
+    assert [(reservation.message.payload, settlement) for reservation, settlement in given] == [
+        (0, Release()),
+        (1, Release()),
+    ]
+    assert not worker_run.in_flight.held
+
+
+def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_messages_came() -> None:
+    worker_run = a_run()
+    handed: list[int] = []
+    wanted: list[int] = []
+
+    def reserve(step: Reserve) -> list[Reservation]:
+        wanted.append(step.limit)
+        return held()
+
+    def hand_out(step: HandOut) -> None:
+        handed.append(step.count)
+        assert len(worker_run.in_flight.waiting) == 1
+
+    def room_wanted(step: RoomWanted) -> None:
+        worker_run.over = True
+
+    answers: Answers = {Reserve: reserve, HandOut: hand_out, RoomWanted: room_wanted}
+    run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
+    assert (wanted, handed) == ([1], [1])
