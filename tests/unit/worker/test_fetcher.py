@@ -15,6 +15,7 @@ from duerow.errors import StoreUnavailable
 from duerow.plan import run
 from duerow.queue.schedule import Maintained
 from duerow.retry import DEFAULT
+from duerow.worker import fetcher
 from duerow.worker.fetcher import NAP, Fetcher, HandOut, NextDue, Reserve, Sleep
 from duerow.worker.maintenance import Maintain
 from duerow.worker.run import Options, Run, Until
@@ -277,3 +278,33 @@ def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_message
     answers: Answers = {Reserve: reserve, HandOut: hand_out, RoomWanted: room_wanted}
     run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
     assert (wanted, handed) == ([1], [1])
+
+
+def test_others_can_tell_until_when_it_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetcher, "monotonic", lambda: 100.0)
+    worker_run = a_run()
+    during: list[tuple[float, float]] = []
+    answers: Answers = {
+        Reserve: answering([], [], held()),
+        Sleep: lambda step: during.append((worker_run.sleeps_until, 100.0 + step.seconds)) or True,
+    }
+    run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))
+    [(until, expected)] = during
+    assert until == expected
+    assert worker_run.sleeps_until == 0.0
+
+
+def test_a_message_that_is_due_but_cannot_be_had_is_not_asked_for_without_a_pause() -> None:
+    worker_run = a_run()
+    idle = Idle(worker_run, 60, {NextDue: lambda step: timedelta(0)})
+    run(Fetcher(worker_run).next(1), idle)
+    assert min(idle.sleeps) > 0
+
+
+def test_the_time_of_each_claim_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds, noted = iter([100.0, 100.25]), list[float]()
+    monkeypatch.setattr(fetcher, "monotonic", lambda: next(seconds))
+    worker_run = a_run()
+    monkeypatch.setattr(worker_run.in_flight.prefetch, "note_claim", noted.append)
+    run(Fetcher(worker_run).next(1), Idle(worker_run, 60, {Reserve: answering(held())}))
+    assert noted == [0.25]
