@@ -117,7 +117,7 @@ def trial(part: Part, chosen: argparse.Namespace) -> list[str]:
     """Return the command that tries mutants."""
     return [
         *(sys.executable, "-m", "pytest", "--rootdir=.", "-q", "-p", "no:cacheprovider", "-p", "tests.mutations.trial"),
-        *("--tb=native", "-o", "timeout=20", f"--trial-jobs={chosen.jobs}", f"--trial-seconds={chosen.seconds}"),
+        *("--tb=native", "-o", "timeout=10", f"--trial-jobs={chosen.jobs}", f"--trial-seconds={chosen.seconds}"),
         *(f"--trial-modules={','.join(chosen.modules)}", *(["--trial-again"] if chosen.again else [])),
         *part.tests,
     ]
