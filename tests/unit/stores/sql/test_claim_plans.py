@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -15,6 +16,8 @@ from duerow.store import Reserved, Retention
 from duerow.stores.sql import claim_floor, priorities
 from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
+from duerow.stores.sql.plans.claim import MORE
+from duerow.stores.sql.plans.kinds import padded
 from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.priorities import LOOK_AGAIN, MOST, PriorityLine
 from duerow.testing.clock import MovableClock, hours
@@ -233,3 +236,82 @@ def test_of_many_priorities_those_are_forgotten_that_have_no_messages(store: Sql
     store.context.priorities.add("mail", lines)
     claim(store, 3, [], [row(1)], [], [row(2)])
     assert store.context.priorities.of("mail")[:2] == [PriorityLine(0, False), lines[1]]
+
+
+HEADS = 4
+"""The step of a claim in groups that picks from the line with groups: after two looks, BEGIN and the other line."""
+
+
+def blocked(id: int, held: datetime | None, was_lent: bool = False) -> tuple[Any, ...]:
+    """Return the answer that a row has to wait for another one, which this claim could lock or not."""
+    return (id, was_lent, None, 1, held)
+
+
+def test_more_rows_of_groups_are_picked_because_some_may_have_to_wait(store: SqlStore) -> None:
+    values, _ = claim(store, 2, IN_GROUPS)
+    assert (values[HEADS - 1]["limit_in"], values[HEADS]["limit_in"]) == (2, 2 + MORE)
+
+
+def test_a_claim_of_groups_starts_at_the_floor_too(store: SqlStore, monotonic: list[float]) -> None:
+    picks = [[], [picked(2, NOON, "g"), picked(3, NOON + MINUTE, "h")], free(2, 3)]
+    claim(store, 2, IN_GROUPS, [], [], *picks, [(*row(2), "g"), (*row(3), "h")])
+    values, _ = claim(store, 1, [], [], [picked(4, NOON, "i")], free(4), [(*row(4), "i")])
+    assert (values[1].get("floor"), values[2]["floor"]) == (None, NOON)
+
+
+def test_a_row_is_judged_once_in_a_claim_however_often_it_is_seen(store: SqlStore) -> None:
+    wait = picked(4, NOON, "x")  # for one that is being settled at this moment, so it stays where it is
+    values, reserved = claim(
+        store,
+        1,
+        *(IN_GROUPS, [], [], []),
+        *([picked(2, NOON, "g"), wait], [blocked(2, NOON), blocked(4, None)], []),
+        *([wait, picked(3, NOON, "h")], [blocked(3, NOON)], []),
+        *([wait, picked(5, NOON, "i")], free(5), [(*row(5), "i")]),
+    )
+    assert [one.id for one in reserved.records] == [5]
+    judged = [one["given_id"] for one in values if one.keys() == {"given_id", "now"}]
+    assert judged == ["{2,4}", 3, 5]
+
+
+def test_what_is_put_behind_keeps_its_number_of_attempts(store: SqlStore) -> None:
+    values, _ = claim(store, 1, IN_GROUPS, [], [], [], [picked(2, NOON, "g")], [blocked(2, NOON)])
+    assert (values[HEADS + 2]["given_id"], values[HEADS + 2]["attempts_in"]) == (2, 20)
+
+
+def test_a_leased_message_that_is_put_behind_puts_the_next_of_its_group_in_line(store: SqlStore) -> None:
+    values, _ = claim(store, 1, IN_GROUPS, [], [], [], [picked(2, NOON, "g")], [blocked(2, NOON, was_lent=True)])
+    assert (values[HEADS + 3]["given_queue"], values[HEADS + 3]["given_group"]) == ("mail", "g")
+
+
+def test_a_claim_of_groups_that_has_enough_picks_no_more(store: SqlStore) -> None:
+    picks = [[picked(2, NOON, "g"), picked(3, NOON, "h")], [*free(2), blocked(3, NOON)], []]
+    values, reserved = claim(store, 1, IN_GROUPS, [], [], [], *picks, [(*row(2), "g")])
+    assert looks(values).count("0") == 2  # one for each line
+    assert [one.id for one in reserved.records] == [2]
+
+
+def test_a_row_whose_lease_ends_during_the_claim_is_not_taken_twice(store: SqlStore) -> None:
+    store.context.refusals.add("mail", 7)
+    again = [picked(1, NOON), picked(2)]
+    values, reserved = claim(store, 2, [], [], [picked(1)], [], [row(1)], [], again, [], [row(2)])
+    assert taken(values) == [1, 2]
+    assert [one.id for one in reserved.records] == [1, 2]
+
+
+def test_a_pick_is_the_statement_for_its_line_its_floor_and_its_kinds(store: SqlStore, monotonic: list[float]) -> None:
+    def picks(*answers: list[Any], **more: Any) -> list[Any]:
+        plan, left, steps = store.messages.reserve("mail", 1, MINUTE, 20, "me", **more), list(answers), list[Any]()
+        with contextlib.suppress(StopIteration):
+            step = next(plan)
+            while True:
+                steps.append(step)
+                step = plan.send(left.pop(0) if left else [])
+        return [step.statement for step in steps if step is not BEGIN and "limit_in" in step.values]
+
+    pick = store.context.statements.reserve.pick
+    first = picks(IN_GROUPS, [], [], [picked(1)], [], [row(1)])
+    assert first[:2] == [pick(False, False, 0), pick(True, False, 0)]
+    assert picks([], [picked(2)], [], [row(2)])[:2] == [pick(False, True, 0), pick(True, False, 0)]
+    kinds = len(padded({"sms"}))
+    assert picks([], [], [], kinds={"sms"})[:2] == [pick(False, False, kinds), pick(True, False, kinds)]
