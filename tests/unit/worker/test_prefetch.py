@@ -109,3 +109,47 @@ def test_what_fails_is_left_alone_for_longer_and_longer_up_to_a_limit() -> None:
     backoff.reset()
     assert not backoff.failing
     assert backoff.next() <= 0.1
+
+
+@pytest.mark.parametrize(("batch", "ahead"), [(1, 0), (2, 6), (10, 30)])
+def test_three_batches_are_claimed_ahead_but_of_single_messages_none(batch: int, ahead: int) -> None:
+    assert learned(Prefetch(batch, concurrency=4, lease=MINUTE), 0.000_01).most == 4 + ahead
+
+
+def test_of_a_short_lease_a_third_is_claimed_ahead_however_long_claims_take() -> None:
+    prefetch = learned(Prefetch(batch=1_000, concurrency=1, lease=0.315), 0.01)
+    prefetch.note_claim(30.0)
+    assert prefetch.most == 1 + 10
+
+
+def test_one_slow_handler_and_one_slow_claim_change_little() -> None:
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.01)
+    prefetch.note(0.11)
+    assert prefetch.most == 4 + 13  # as for 15 ms
+    for _ in range(100):
+        prefetch.note_claim(0.001)
+    prefetch.note_claim(0.151)
+    assert prefetch.most == 4 + 33  # claims of 31 ms, four of which take 124 ms
+
+
+def test_a_worker_that_may_only_begin_messages_at_once_claims_none_ahead_until_it_may_again() -> None:
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.000_01)
+    prefetch.restrict(2, restricted=True)
+    assert (prefetch.most, prefetch.at_once) == (2, 2)
+    prefetch.allow(3)
+    assert prefetch.most == 3
+    prefetch.restrict(4, restricted=False)
+    assert prefetch.most == 4 + 300
+    prefetch.allow(0)
+    assert (prefetch.most, prefetch.room(0)) == (0, 0)
+    prefetch.allow(5)
+    assert prefetch.most == 5 + 300
+
+
+def test_a_claim_is_worth_its_while_for_a_third_of_what_is_held_ahead() -> None:
+    prefetch = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.01)
+    assert prefetch.most == 4 + 20
+    assert (prefetch.room(18), prefetch.room(19)) == (6, 0)
+    few = learned(Prefetch(batch=100, concurrency=4, lease=MINUTE), 0.1)
+    assert few.most == 4 + 2
+    assert (few.room(4), few.room(5), few.room(6)) == (2, 1, 0)

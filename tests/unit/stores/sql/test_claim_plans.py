@@ -315,3 +315,32 @@ def test_a_pick_is_the_statement_for_its_line_its_floor_and_its_kinds(store: Sql
     assert picks([], [picked(2)], [], [row(2)])[:2] == [pick(False, True, 0), pick(True, False, 0)]
     kinds = len(padded({"sms"}))
     assert picks([], [], [], kinds={"sms"})[:2] == [pick(False, False, kinds), pick(True, False, kinds)]
+
+
+def dead(id: int, *group: str) -> tuple[Any, ...]:
+    """Return what a claim of a message whose attempts are used up returns."""
+    before, after = row(id)[:5], row(id)[6:]
+    return (*before, "dead", *after, *group)
+
+
+def told(values: list[dict[str, Any]]) -> list[tuple[Any, Any]]:
+    """Return the queues and groups whose next messages the steps put in line."""
+    return [
+        (one["given_queue"], one["given_group"]) for one in values if "given_group" in one and "given_id" not in one
+    ]
+
+
+def test_the_next_message_of_a_group_is_put_in_line_if_a_claim_buries_one_but_not_if_it_leases_one(
+    store: SqlStore,
+) -> None:
+    picks = [[], [picked(2, NOON, "g"), picked(3, NOON, "h")], free(2, 3)]
+    values, reserved = claim(store, 2, IN_GROUPS, [], [], *picks, [dead(2, "g"), (*row(3), "h")])
+    assert told(values) == [("mail", "g")]
+    assert [one.id for one in reserved.records] == [3]
+    assert [one.id for one in reserved.buried] == [2]
+
+
+def test_every_message_that_a_claim_buries_is_reported(store: SqlStore) -> None:
+    _, reserved = claim(store, 1, [], [dead(1)], [dead(2)], [row(3)])
+    assert [one.id for one in reserved.buried] == [1, 2]
+    assert [one.id for one in reserved.records] == [3]
