@@ -45,7 +45,7 @@ Sample = dict[str, float]
 
 async def handler(message: duerow.Message) -> Any:
     """Succeed mostly; fail, move on and give up now and then."""
-    ends = {3: duerow.Move("done", key=None), 4: duerow.Bury("by design")}
+    ends = {3: duerow.Move("done", key=None, group=None), 4: duerow.Bury("by design")}
     if message.payload % 10 == 5 and message.attempts == 1:
         raise ValueError("the first time")
     return ends.get(message.payload % 10)
@@ -68,7 +68,8 @@ def push(queue: duerow.Queue, first: int) -> None:
 
 def tidy(database: duerow.Database) -> None:
     """Do what an operator, and autovacuum, do now and then."""
-    database.queue("done").pop_many(10_000)
+    while database.queue("done").pop_many(1_000):
+        pass
     database.queue("mail").remove(where="status = 'dead'")
     engine = engine_of(database)
     if engine.dialect.name == "postgresql":
