@@ -47,7 +47,7 @@ def lent(id: int, group: str, status: str = "new") -> tuple[Any, ...]:
 
 
 def picked(*ids: int) -> list[list[Any]]:
-    """Return the answers to a pick of messages, each in a group of its own: none without groups, these, and all free."""
+    """Return the answers to a pick of messages, each in a group of its own: none without, these, and all free."""
     return [[], [(id, NOON, f"g{id}", micros(NOON)) for id in ids], [(id, False, None, None) for id in ids]]
 
 
