@@ -149,14 +149,14 @@ def test_retry_takes_only_a_span(after):
 
 
 @pytest.mark.parametrize("counts", [True, False])
-def test_a_retry_that_comes_from_another_process_says_the_same(counts):
+def test_a_pickled_retry_says_the_same(counts):
     sent = Retry(MINUTE, counts)
     again = pickle.loads(pickle.dumps(sent))
     assert (again.after, again.counts, again.args) == (MINUTE, counts, (MINUTE, counts))
     assert str(again) == str(sent) == "the handler asked for a retry after 0:01:00"
 
 
-def test_a_bury_that_comes_from_another_process_says_the_same():
+def test_a_pickled_bury_says_the_same():
     sent = Bury("no use", (Draft("tell them", queue="mail"),))
     again = pickle.loads(pickle.dumps(sent))
     assert (again.reason, again.then) == ("no use", sent.then)
@@ -337,7 +337,7 @@ def test_no_error_is_kept_as_none():
 
 
 @pytest.mark.parametrize("told", [failure, outline])
-def test_an_error_that_another_process_has_described_is_kept_as_it_was_described(told):
+def test_an_error_that_was_described_elsewhere_is_kept_as_it_was_described(told):
     error = ValueError("here")
     error.duerow_failure = Failure("KeyError", "KeyError", "there")
     assert (told(error).type, told(error).message) == ("KeyError", "KeyError")
