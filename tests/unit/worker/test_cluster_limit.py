@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ from duerow.worker.cluster_limit import (
     Permits,
     RecallBegun,
     TakePermits,
+    permit_queue,
 )
 from duerow.worker.run import Options, Run
 
@@ -53,6 +55,10 @@ class Office:
         self.free = [0, 1, 2]
         self.allowed: list[tuple[float, int]] = []
         self.given: list[list[int]] = []
+        self.for_good: list[bool] = []
+        self.made: list[int] = []
+        self.extended: list[float] = []
+        self.keeps = False
         self.lost: set[int] = set()
         self.away = False
         self.begun: list[tuple[float, int]] = []
@@ -70,6 +76,9 @@ class Office:
                 self.at.pop(moment)()
             self.worker_run.closing = self.now >= self.until
         elif isinstance(step, GivePermits):
+            if self.keeps:
+                raise StoreUnavailable("it is away")
+            self.for_good.append(step.for_good)
             self.given.append([one.message.payload for one in step.reservations])
         elif isinstance(step, RecallBegun):
             if self.away or self.unread:
@@ -77,10 +86,13 @@ class Office:
             return self.begun
         elif isinstance(step, TakePermits | ExtendPermits | MakePermits) and self.away:
             raise StoreUnavailable("it is away")
+        elif isinstance(step, MakePermits):
+            self.made.append(step.total)
         elif isinstance(step, TakePermits):
             taken, self.free = self.free[: step.limit], self.free[step.limit :]
             return [reservation(number) for number in taken]
         elif isinstance(step, ExtendPermits):
+            self.extended.append(self.now)
             lost = [one for one in step.reservations if one.message.payload in self.lost]
             return [Refused(one.receipt, LeaseLost(1)) for one in lost]
         return None
@@ -189,3 +201,87 @@ def test_an_operator_may_let_all_workers_together_have_fewer_permits_or_more(mon
     assert office.given[0] == [1, 2]
     assert office.room_at(60) == 1
     assert office.room_at(150) == 2
+
+
+def test_a_worker_takes_no_more_permits_than_it_has_handlers_and_none_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office = Office(monkeypatch, cluster_concurrency=9)
+    office.free = [0, 2, 9, 11, 4, 5]  # the limit used to be higher
+    office.work()
+    assert office.room_at(0.5) == 2
+    assert office.given[0] == [9, 11]
+    assert office.room_at(5) == 4
+    assert sorted(office.given[-1]) == [0, 2, 4, 5]
+    assert office.for_good == [True, False]
+
+
+def test_permits_are_made_once_and_again_if_some_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(monkeypatch, cluster_concurrency=3)
+    office.at[1000 + LEASE] = lambda: (office.lost.add(0), office.free.append(0))
+    office.at[1000 + LEASE + 10] = office.lost.clear
+    office.work()
+    assert office.made == [3, 3]
+
+
+def test_permits_are_made_again_if_operators_allow_more_of_them_but_not_for_fewer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office = Office(monkeypatch, cluster_concurrency=2)
+    office.free = [0, 1]
+    office.at[1000 + 10] = lambda: office.worker_run.limit(RunLimits(cluster_concurrency=1))
+    office.at[1000 + 100] = lambda: office.worker_run.limit(RunLimits(cluster_concurrency=3))
+    office.work()
+    assert office.made == [2, 3]
+
+
+def test_leases_of_permits_are_extended_at_every_third_of_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    office = Office(monkeypatch, singleton=True)
+    office.until = 1000.0 + LEASE + 1
+    office.work()
+    assert office.extended == [1000.0 + LEASE / 3, 1000.0 + 2 * LEASE / 3, 1000.0 + LEASE]
+
+
+def test_of_permits_that_operators_withdraw_those_that_are_in_use_are_kept_until_their_messages_have_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    office = Office(monkeypatch, cluster_concurrency=4)
+    office.free = [0, 1, 2, 3]
+    busy: list[Any] = [object() for _ in range(3)]
+    office.worker_run.in_flight.held.update(busy)
+    office.at[1000 + 10] = lambda: office.worker_run.limit(RunLimits(concurrency=1))
+    office.work()
+    assert office.given[0] == [3]
+    assert office.for_good[0] is False
+
+
+def test_the_log_says_when_permits_cannot_be_had_and_when_they_can_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "duerow.worker")
+    office = Office(monkeypatch, singleton=True)
+    office.away = True
+    office.at[1000 + 1] = lambda: setattr(office, "away", False)
+    office.work()
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith("cannot get permits of mail: StoreUnavailable: it is away; trying again in ")
+    assert "can get permits of mail again" in said
+
+
+def test_permits_that_cannot_be_given_back_are_free_at_the_end_of_their_lease_as_the_log_says(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    office = Office(monkeypatch, singleton=True)
+    office.keeps = True
+    office.work()
+    [said] = [record.getMessage() for record in caplog.records if "give back" in record.getMessage()]
+    assert said == "cannot give back permits of mail: StoreUnavailable: it is away; trying again in 60.0 s"
+
+
+def test_queues_in_any_order_share_their_permits_and_a_name_that_is_too_long_is_replaced() -> None:
+    assert permit_queue("concurrency", ["mail"]).endswith("mail")
+    one, other = permit_queue("concurrency", ["a", "b"]), permit_queue("concurrency", ["b", "a"])
+    assert one == other != permit_queue("concurrency", ["a", "c"])
+    assert one.endswith(sha256(b"a,b").hexdigest()[:32])
+    long = permit_queue("concurrency", ["x" * 200])
+    assert long.endswith(sha256(b"x" * 200).hexdigest()[:32])
