@@ -2,8 +2,8 @@
 
 pytest collects the tests once, and all of them run once in this process, which records which lines of the mutated
 functions each test executes. Then each mutant gets a fork, which finds all statements compiled. It runs the tests that
-execute the changed line, until one of them fails: first those that killed other mutants of the same function, then one
-for each path through the function, of which the quickest and most special come first. A test that kills for the first
+execute the changed line, until one of them fails: first those that killed other mutants of the same function, then unit
+tests, then the others, and of each kind one for each way through the function first. A test that kills for the first
 time must pass in another fork without a mutant.
 """
 
@@ -170,8 +170,8 @@ class Trial:
                 by_line[line].add(test)
 
         @cache
-        def ranks(function: range) -> dict[str, tuple[int, bool, float]]:
-            """Return the places of tests: one for each way through a function comes before others that go the same."""
+        def ranks(function: range) -> dict[str, tuple[bool, int, float]]:
+            """Return the places of tests: unit tests first, and one for each way through a function before others."""
             ways: dict[frozenset[int], list[tuple[bool, float, str]]] = defaultdict(list)
             for test in set[str]().union(*(by_line[line] for line in function)):
                 took, executed = reached[test]
@@ -179,7 +179,7 @@ class Trial:
                 worth = sum(1 / len(by_line[line]) for line in way) / (took + 0.02)
                 ways[way].append((not test.startswith("tests/unit"), -worth, test))
             return {
-                test: (place, slow, worth)
+                test: (slow, place, worth)
                 for alike in ways.values()
                 for place, (slow, worth, test) in enumerate(sorted(alike))
             }
