@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -171,3 +172,11 @@ def test_a_value_that_grows_is_noticed_and_one_that_varies_is_not():
     assert set(growing(leaking)) == {"descriptors"}
     fat = [{**one, "memory": 50e6 + number * 3e6} for number, one in enumerate(flat)]
     assert set(growing(fat)) == {"memory"}
+
+
+def test_tidying_empties_the_queue_of_moved_messages_even_if_they_are_in_a_group(tmp_path: Path):
+    with duerow.connect(f"sqlite:///{tmp_path}/mail.db", migrate=True) as database:
+        done = database.queue("done")
+        done.push_many(duerow.Draft(number, group="g") for number in range(3))
+        tidy(database)
+        assert done.count() == 0
