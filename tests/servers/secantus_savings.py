@@ -8,6 +8,7 @@ way of `Decimal`, documents are copied by `deepcopy`, and keys of tables packed 
 import copy
 import functools
 import inspect
+import operator
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from types import ModuleType, NoneType, SimpleNamespace
 from typing import Any
 
 import secantus.aggregate
+import secantus.ordering
 import secantus.projection
 import secantus.query
 import secantus.server
@@ -371,6 +373,47 @@ def plain_equality(slow: Callable[..., bool]) -> Callable[..., bool]:
     return equal
 
 
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+    "$in": lambda value, values: value in values,
+    "$nin": lambda value, values: value not in values,
+}
+"""What operators of conditions say of two integers, or of an integer and a list of them."""
+
+INTEGERS = {int, Int64}
+
+
+def plain_operators(slow: Callable[..., bool]) -> Callable[..., bool]:
+    """Return what applies an operator of a condition; most compare an integer, such as an id or a moment."""
+
+    def matches(values: list[Any], name: str, given: Any, collation: Any = None, **how: Any) -> bool:
+        compared = COMPARED.get(name)
+        if compared is not None and len(values) == 1 and type(values[0]) in INTEGERS and collation is None:
+            if name in ("$in", "$nin"):
+                plain = type(given) is list and INTEGERS.issuperset(map(type, given))
+            else:
+                plain = type(given) in INTEGERS
+            if plain:
+                return compared(values[0], given)
+        return slow(values, name, given, collation, **how)
+
+    return matches
+
+
+def plain_order(slow: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return what tells which of two values comes first; most are integers."""
+
+    def is_before(one: Any, other: Any) -> bool:
+        if type(one) in INTEGERS and type(other) in INTEGERS:
+            return bool(one < other)
+        return slow(one, other)
+
+    return is_before
+
+
 Replacement = tuple[ModuleType | type, str, Callable[[Any], Any]]
 """Where something is, its name there, and what makes something else of it."""
 
@@ -387,6 +430,8 @@ def replacements() -> list[Replacement]:
         (secantus.storage, "_index_key_variants", plain_keys),
         (secantus.storage, "_doc_makes_multikey", has_list),
         (secantus.query, "_eq_numeric_aware", plain_equality),
+        (secantus.query, "_op_matches", plain_operators),
+        (secantus.ordering, "_bson_lt", plain_order),
         (wiredtiger.swig_wiredtiger, "pack", lambda _: pack),
         (wiredtiger.swig_wiredtiger, "unpack", lambda _: unpack),
         *((module, "copy", lambda _: SimpleNamespace(deepcopy=copied, copy=copy.copy)) for module in COPYING),

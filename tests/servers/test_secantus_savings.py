@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("secantus")  # it has no wheel for every version of Python
 
+import secantus.ordering
 import secantus.query
 import secantus.sortkey
 import secantus.storage
@@ -98,6 +99,34 @@ def test_numbers_have_the_same_keys(number: float) -> None:
 def test_the_same_values_are_equal(one: Any, other: Any) -> None:
     equal = secantus.query._eq_numeric_aware
     assert savings.plain_equality(equal)(one, other) == equal(one, other)
+
+
+NUMBERS = st.integers(-3, 3) | st.integers(-3, 3).map(Int64) | st.sampled_from([1.0, float("nan"), True, None, "1"])
+
+
+@few
+@given(
+    st.lists(NUMBERS | st.lists(NUMBERS, max_size=2), max_size=2),
+    st.sampled_from(["$gt", "$gte", "$lt", "$lte", "$eq", "$ne"]),
+    NUMBERS,
+)
+def test_a_condition_holds_for_the_same_values(values: list[Any], operator: str, given: Any) -> None:
+    matches = secantus.query._op_matches
+    assert savings.plain_operators(matches)(values, operator, given) == matches(values, operator, given)
+
+
+@few
+@given(st.lists(NUMBERS, max_size=2), st.sampled_from(["$in", "$nin"]), st.lists(NUMBERS, max_size=4))
+def test_the_same_values_are_among_others(values: list[Any], operator: str, given: list[Any]) -> None:
+    matches = secantus.query._op_matches
+    assert savings.plain_operators(matches)(values, operator, given) == matches(values, operator, given)
+
+
+@few
+@given(VALUES, VALUES)
+def test_values_have_the_same_order(one: Any, other: Any) -> None:
+    is_before = secantus.ordering._bson_lt
+    assert savings.plain_order(is_before)(one, other) == is_before(one, other)
 
 
 @few
