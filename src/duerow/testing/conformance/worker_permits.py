@@ -161,12 +161,12 @@ def test_a_permit_that_somebody_removed_is_made_again(shop: Workshop) -> None:
 
     running = shop.start(handle, singleton=True, lease=SOON)
     shop.queue.push("before")
-    eventually(lambda: seen == ["before"])
+    eventually(lambda: "before" in seen)
     permits = shop.db.queue("duerow/singleton/mail")
     assert permits.remove(key="0", even_if_leased=True)
     eventually(lambda: permits.contains("0"))
     shop.queue.push("after")
-    eventually(lambda: seen == ["before", "after"])
+    eventually(lambda: "after" in seen)  # "before" may be handled twice: its short lease may end
     running.stop()
     running.join()
 
