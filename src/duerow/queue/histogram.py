@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from math import ceil, frexp, ldexp
 from operator import attrgetter
 from typing import Any, Final
@@ -42,6 +43,7 @@ def bucket_of(seconds: float) -> int:
     return ((exponent - 1 + _BIAS) << _BITS) + int(fraction * 2 * _PER_DOUBLING) - _PER_DOUBLING
 
 
+@lru_cache(maxsize=1024)  # a dashboard asks for the same ones again and again
 def least(bucket: int) -> float:
     """Return the shortest time of a bucket, in seconds."""
     return _at(bucket, 0.0)
@@ -89,15 +91,18 @@ def add_up(buckets: Buckets, more: Mapping[int, int]) -> None:
         buckets[bucket] = buckets.get(bucket, 0) + count
 
 
-def percentile(buckets: Mapping[int, int], percent: float) -> timedelta | None:
-    """Return the time that `percent` of all times do not exceed; None if there are no times."""
-    rank = sum(buckets.values()) * percent / 100
-    below = 0
-    for bucket in sorted(buckets):
-        below += buckets[bucket]
-        if below >= rank:
-            return timedelta(seconds=_at(bucket, 0.5) if bucket else 0)
-    return None
+def percentiles(buckets: Mapping[int, int], *percents: float) -> list[timedelta]:
+    """Return the times that these shares of all times do not exceed, smallest share first; [] if there are no times."""
+    found: list[timedelta] = []
+    line = sorted(buckets.items())
+    total = below = 0
+    for _, count in line:
+        total += count
+    for bucket, count in line:
+        below += count
+        while len(found) < len(percents) and below >= total * percents[len(found)] / 100:
+            found.append(_middle(bucket))
+    return found
 
 
 def written(buckets: Mapping[int, int]) -> str | None:
@@ -108,6 +113,12 @@ def written(buckets: Mapping[int, int]) -> str | None:
 def read(text: str | None) -> Buckets:
     """Return the counts from JSON text."""
     return {} if text is None else _decode(text)
+
+
+@lru_cache(maxsize=1024)
+def _middle(bucket: int) -> timedelta:
+    """Return the time in the middle of a bucket."""
+    return timedelta(seconds=_at(bucket, 0.5) if bucket else 0)
 
 
 def _at(bucket: int, part: float) -> float:

@@ -223,8 +223,8 @@ def _of(totals: Totals, name: str) -> int:
 
 
 def _times(buckets: Buckets) -> Times | None:
-    p50, p95, p99 = (histogram.percentile(buckets, percent) for percent in (50, 95, 99))
-    return None if p50 is None or p95 is None or p99 is None else Times(p50, p95, p99)
+    found = histogram.percentiles(buckets, 50, 95, 99)
+    return Times(*found) if found else None
 
 
 _ENDS: Final = Totals.__struct_fields__
