@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import hashlib
 import logging
 import os
 import signal
@@ -9,8 +10,10 @@ from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from ssl import SSLContext
+from types import SimpleNamespace
 from typing import Any
 
+import pymongo.settings_shared
 import pytest
 import typer.main
 import typer.testing
@@ -40,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not soak":
         quick_settings.set_up()
         Connection._create_ssl_ctx = _ssl_context(Connection._create_ssl_ctx)
+        # PyMongo derives a key from the password for each client, and notes all lines of source that made the client.
+        hashlib.pbkdf2_hmac = cache(hashlib.pbkdf2_hmac)
+        pymongo.settings_shared.traceback = SimpleNamespace(format_stack=list)
         # It reads the signature of every command, for each call of one and for each list of them all.
         typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
     if not hasattr(config, "workerinput"):
