@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine, event
+from sqlalchemy import URL, Engine, event
 
 from duerow.errors import ConfigurationError, shown
 from duerow.stores.sql import Family
-from duerow.stores.sql.connections.engines import Drivers, Settings
+from duerow.stores.sql.connections.engines import Drivers, Settings, in_autocommit
 from duerow.stores.sql.dialects.postgresql import diagnosis
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    # Otherwise SQLAlchemy looks up the type hstore when it first connects; without that, it reads such values itself.
+    return {**in_autocommit(url), "use_native_hstore": False}
 
 
 def _prepare(engine: Engine, settings: Settings) -> None:
@@ -48,6 +53,7 @@ postgresql = Family(
         extra=("postgresql", "postgresql"),
         prepare=_prepare,
         settings=frozenset(("prepare_threshold",)),
+        arguments=_arguments,
     ),
     diagnosis.CHECKS,
 )
