@@ -86,7 +86,7 @@ def test_no_plan_log_page_or_error_of_spark_contains_the_password_of_the_databas
         env={**os.environ, "QUEUES": place.url},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
 
     assert ran.returncode == 0, ran.stderr
