@@ -37,12 +37,13 @@ class Several:
     Args:
         steps: the steps, made one by one as they are sent.
         slow: whether making a step may take milliseconds; if so, an event loop has it made in a thread.
+        alone: whether the plan has no other steps, and no BEGIN: these then happen together or not at all.
     """
 
-    __slots__ = ("slow", "steps")
+    __slots__ = ("alone", "slow", "steps")
 
-    def __init__(self, steps: Iterable[Any], slow: bool = False) -> None:
-        self.steps, self.slow = iter(steps), slow
+    def __init__(self, steps: Iterable[Any], slow: bool = False, alone: bool = False) -> None:
+        self.steps, self.slow, self.alone = iter(steps), slow, alone
 
 
 Execute = Callable[[Any], Any]
@@ -61,7 +62,7 @@ def run(plan: Plan[T], execute: Execute) -> T:
         step = next(plan)
         while True:
             try:
-                answer = execute(step) if type(step) is not Several else _each(step.steps, execute)
+                answer = execute(step) if type(step) is not Several else _each(step, execute)
             except Exception as error:
                 step = plan.throw(error)
             else:
@@ -71,9 +72,13 @@ def run(plan: Plan[T], execute: Execute) -> T:
         return result
 
 
-def _each(steps: Iterator[Any], execute: Execute) -> list[Any]:
-    at_once: Callable[[Iterator[Any]], list[Any]] | None = getattr(execute, "at_once", None)
-    return [execute(step) for step in steps] if at_once is None else at_once(steps)
+def _each(several: Several, execute: Execute) -> list[Any]:
+    at_once: Callable[[Iterator[Any], bool], list[Any]] | None = getattr(execute, "at_once", None)
+    if at_once is not None:
+        return at_once(several.steps, several.alone)
+    if several.alone:
+        execute(BEGIN)
+    return [execute(step) for step in several.steps]
 
 
 def mapped(plan: Plan[T], change: Callable[[Any], Any]) -> Plan[T]:
@@ -114,8 +119,12 @@ async def arun(plan: Plan[T], execute: AsyncExecute) -> T:
 async def aeach(several: Several, execute: AsyncExecute, in_threads: bool) -> list[Any]:
     """Return the answers of several steps, each of which is made in a thread if requested."""
     made = _made(several.steps, in_threads)
-    at_once: Callable[[AsyncIterator[Any]], Awaitable[list[Any]]] | None = getattr(execute, "at_once", None)
-    return [await execute(step) async for step in made] if at_once is None else await at_once(made)
+    at_once: Callable[[AsyncIterator[Any], bool], Awaitable[list[Any]]] | None = getattr(execute, "at_once", None)
+    if at_once is not None:
+        return await at_once(made, several.alone)
+    if several.alone:
+        await execute(BEGIN)
+    return [await execute(step) async for step in made]
 
 
 async def _made(steps: Iterator[Any], in_threads: bool) -> AsyncIterator[Any]:

@@ -4,8 +4,10 @@ import multiprocessing
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ import duerow
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from tests.crash.conftest import Start
-from tests.crash.consumer import DONE, WORK, Job, consume, ending, produce
+from tests.crash.consumer import DONE, WORK, Job, consume, consume_in_one_go, ending, produce
 
 NUMBERS = range(60)
 
@@ -89,6 +91,27 @@ def test_a_consumer_killed_at_this_point_loses_and_doubles_nothing(
     count_killed(killed)
     drain(place)
     check(place, ids)
+
+
+@pytest.mark.parametrize("place_in_it", ["before", "step 1", "done", "committed"])
+def test_a_consumer_killed_while_it_settles_and_reserves_in_one_go_loses_and_doubles_nothing(
+    place: Place, start: Start, count_killed: Callable[[int], None], place_in_it: str, tmp_path: Path
+) -> None:
+    push(place)
+    batch = 7
+    for nth in (1, 3):
+        job = Job(place.url, place.settings, f"settle_and_reserve: {place_in_it}", nth, batch)
+        process = start(consume_in_one_go, job, tmp_path / "done")
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, f"{job.point} was not reached"
+    count_killed(2)
+    wrote = Counter((tmp_path / "done").read_text().splitlines())
+    with Job(place.url, place.settings).open(clock=tomorrow()) as database:
+        left = {str(message.payload) for message in database.queue(WORK).find(limit=1_000)}
+        assert wrote.keys() | left == set(map(str, NUMBERS))
+        assert max(wrote.values()) <= 2, "a message was handed out again after it was committed"
+        assert len(wrote.keys() & left) in (0, batch, 2 * batch), "a batch was settled in part"
+        assert len(database.queue(WORK).pop_many(1_000)) == len(left)
 
 
 @pytest.mark.parametrize("point", PRODUCING)

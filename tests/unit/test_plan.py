@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from duerow.plan import Several, arun, mapped, run
-from duerow.store import BulkStore, MessageStore, MetadataStore, OperationStore, PushesChunks
+from duerow.store import BulkStore, MessageStore, MetadataStore, OperationStore, PushesChunks, SettlesAndReserves
 from duerow.testing.faults import PLANS
 
 
@@ -143,7 +143,7 @@ def test_every_plan_at_which_faults_can_happen_is_one_of_the_contract() -> None:
     parts = {"messages": MessageStore, "operations": OperationStore, "metadata": MetadataStore, "bulk": BulkStore}
     assert parts.keys() == PLANS.keys()
     for name, plans in PLANS.items():
-        assert {*dir(parts[name]), *dir(PushesChunks)} >= plans
+        assert {*dir(parts[name]), *dir(PushesChunks), *dir(SettlesAndReserves)} >= plans
 
 
 def test_each_of_several_steps_is_made_when_the_one_before_was_sent(do):

@@ -20,12 +20,12 @@ ASKED: ContextVar[set[str]] = ContextVar("asked")
 """What the store was asked for on the connection that is open."""
 
 
-def failing(faults: Iterator[Exception | None], after: str | None = None) -> Callable[[Any], None]:
+def failing(faults: Iterator[Exception | None], *after: str) -> Callable[[Any], None]:
     """Return what makes a database's connections fail as the faults say, one for each that is opened.
 
     Args:
         faults: what each connection fails with.
-        after: fail only once the store was asked for this, and has done it.
+        after: fail only once the store was asked for one of these, and has done it.
     """
 
     def strike() -> None:
@@ -34,11 +34,11 @@ def failing(faults: Iterator[Exception | None], after: str | None = None) -> Cal
 
     def begin() -> None:
         ASKED.set(set())
-        if after is None:
+        if not after:
             strike()
 
     def end() -> None:
-        if after in ASKED.get():
+        if not ASKED.get().isdisjoint(after):
             strike()
 
     def prepare(db: Any) -> None:
@@ -60,8 +60,8 @@ def failing(faults: Iterator[Exception | None], after: str | None = None) -> Cal
 
         is_async = type(db).__module__.startswith("duerow.aio")
         db.connections.open = open_async if is_async else open_blocking
-        if after is not None:
-            note(db.store, after)
+        for name in after:
+            note(db.store, name)
 
     return prepare
 
@@ -69,7 +69,9 @@ def failing(faults: Iterator[Exception | None], after: str | None = None) -> Cal
 def note(store: Any, name: str) -> None:
     """Note on its connection that the store was asked for this."""
     part = store.messages
-    method = getattr(part, name)
+    method = getattr(part, name, None)
+    if method is None:  # an optional one that this store lacks
+        return
 
     def asked(*values: Any) -> Any:
         ASKED.get().add(name)
@@ -118,7 +120,7 @@ def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
     shop: Workshop, batch: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     shop.queue.push("hello")
-    shop.prepare = failing(iter([cut_off()]), after="settle")
+    shop.prepare = failing(iter([cut_off()]), "settle", "settle_and_reserve")
     seen: list[int] = []
 
     async def handle(message: Message) -> None:
@@ -132,7 +134,7 @@ def test_a_settlement_of_unknown_outcome_is_told_and_left_to_the_lease(
 
 def test_a_claim_whose_answer_is_lost_is_made_good_by_the_lease(shop: Workshop) -> None:
     shop.queue.push("hello")
-    shop.prepare = failing(iter([cut_off()]), after="reserve")
+    shop.prepare = failing(iter([cut_off()]), "reserve")
     seen: list[int] = []
 
     async def handle(message: Message) -> None:

@@ -11,12 +11,15 @@ from duerow.payload import codec
 from duerow.payload.encoding import Payloads
 from duerow.plan import AsyncExecute, Plan, Several, aeach, arun
 from duerow.queue import mapping
-from duerow.store import Entry
+from duerow.store import Entry, Refused, Turn
 
 T = TypeVar("T")
 
 Transaction = Callable[[], Awaitable[T]]
 """Executes a transaction, from the start each time."""
+
+Writing = Callable[[list[Turn]], Awaitable[list[Refused]]]
+"""Writes how turns end, and returns the refused ones."""
 
 MANY: Final = 2_000
 """With this many messages or more, a call works in a thread: it takes milliseconds, far more than the thread costs."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from duerow import reservation as core
 from duerow.aio.handle import QueueHandle
+from duerow.aio.offload import Writing
 from duerow.aio.reservation import Reservation
 from duerow.aio.turn_writer import TurnWriter
 from duerow.errors import ConfigurationError, DuerowError, LeaseLost
@@ -40,6 +41,19 @@ class Turns:
         self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None
     ) -> list[Refused]:
         """End many turns; return those that were refused. See `Queue.settle`."""
+
+        async def write(turns: list[Turn]) -> list[Refused]:
+            return await self.writer.write(turns, within)
+
+        return await self.settle_by(pairs, write, counted=within is None)
+
+    async def settle_by(
+        self,
+        pairs: Iterable[tuple[core.BareReservation, Settlement]],
+        write: Writing,
+        counted: bool = True,
+    ) -> list[Refused]:
+        """Like `settle`, with a function that writes the turns, unless there are none, and returns the refused ones."""
         queue = self._queue
         refused: list[Refused] = []
         turns: list[Turn] = []
@@ -62,8 +76,8 @@ class Turns:
                 refused.append(Refused(reservation.receipt, error))
         number = len(turns) + len(refused)
         if turns:
-            refused += await self.writer.write(turns, within)
-        if within is None:
+            refused += await write(turns)
+        if counted:
             queue.database.metrics.ended(queue.name, number, others, refused)
         return refused
 

@@ -26,7 +26,7 @@ from duerow.store.contract.bulk import BulkStore
 from duerow.store.contract.capabilities import PARTS, Capabilities, Part
 from duerow.store.contract.counters import CounterStore
 from duerow.store.contract.history import HistoryStore
-from duerow.store.contract.messages import MessageStore, PushesChunks
+from duerow.store.contract.messages import MessageStore, PushesChunks, SettlesAndReserves
 from duerow.store.contract.metadata import MetadataStore
 from duerow.store.contract.operations import OperationStore
 from duerow.store.contract.schema import SchemaStore, TriesRights
@@ -153,6 +153,7 @@ __all__ = [
     "SchemaStore",
     "SelfChecking",
     "Settings",
+    "SettlesAndReserves",
     "Severity",
     "Shapes",
     "Store",

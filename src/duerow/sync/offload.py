@@ -10,12 +10,15 @@ from duerow.payload.encoding import Payloads
 from duerow.plan import Execute, Plan, run
 from duerow.queue import mapping
 from duerow.queue.mapping import entry as entry
-from duerow.store import Entry
+from duerow.store import Entry, Refused, Turn
 
 T = TypeVar("T")
 
 Transaction = Callable[[], T]
 """Executes a transaction, from the start each time."""
+
+Writing = Callable[[list[Turn]], list[Refused]]
+"""Writes how turns end, and returns the refused ones."""
 
 MANY: Final = 2_000
 """As on the async face, where a call with this many messages or more works in a thread."""

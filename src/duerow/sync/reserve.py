@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
 
 from duerow import reservation as core
-from duerow.errors import CodecError, KeyMissing, NotSupported, StoreUnavailable
+from duerow.errors import CodecError, DuerowError, KeyMissing, NotSupported, StoreUnavailable
 from duerow.message import Message
 from duerow.payload.encoding import sealed_of
+from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.settlement import Bury, Release, Settlement
-from duerow.store import Record
+from duerow.store import Record, Refused, Reserved, SettlesAndReserves, Turn
 from duerow.store.consumer_id import check_consumer, new_claim
 from duerow.sync import offload
 from duerow.sync.handle import P
@@ -80,20 +81,88 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
                     None,
                     wanted,
                 )
-                records = reserved.records
-                self.database.metrics.claimed(self.name, records)
-                self._given_up(reserved.buried)
-                readable, unreadable = offload.done(lambda records=records: self._read(records), len(records))  # type: ignore[misc]
-                reservations += readable
-                if not unreadable:
-                    break
-                self._end_unreadable(unreadable)
+                more = self._received(reserved, reservations)
             except StoreUnavailable:
                 if not reservations:
                     raise
                 break  # the caller must get what is already reserved; a lasting failure will occur again
-            put_off += sum(self.knows_kind(one.message.kind) for one, end in unreadable if isinstance(end, Release))
+            if more is None:
+                break
+            put_off += more
         return reservations
+
+    @property
+    def settles_and_reserves(self) -> bool:
+        """Whether settling and reserving together costs less here than each by itself."""
+        return isinstance(self._store.messages, SettlesAndReserves)
+
+    def settle_and_reserve(
+        self,
+        pairs: Iterable[tuple[core.BareReservation, Settlement]],
+        n: int,
+        *,
+        lease: timedelta | None = None,
+        consumer: str | None = None,
+    ) -> tuple[list[Refused], list[Reservation[P]]]:
+        """End many turns as `settle` does, then reserve up to n messages as `reserve_many` does.
+
+        For loops that handle messages in batches: on SQLite, PostgreSQL and MariaDB, most calls do both in one
+        transaction, and with psycopg in one round trip. Where that is not possible, the turns are ended first. Returns
+        the turns that were refused, and the new reservations, of which there may be fewer than are due, even none.
+
+        Args:
+            pairs: each reservation with its settlement; may be empty.
+            n: the maximum number of messages to reserve.
+            lease: how long; default: the queue's lease.
+            consumer: the consumer that takes them, as in `reserve_many`.
+
+        Raises:
+            ConfigurationError: as `settle` does; nothing was settled or reserved.
+            StoreUnavailable: as `settle` does. If only the claim fails, nothing is raised, since the turns have ended.
+        """
+        limit, span = edits.how_many(n), self._lease(lease)
+        who = new_claim() if consumer is None else check_consumer(consumer)
+        self._leave_own()
+        reserved: Reserved | None = None
+        messages = self._store.messages
+
+        def claim(turns: list[Turn]) -> Plan[tuple[list[Refused], Reserved] | None]:
+            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - checked below
+            terms = (self.retry.limit, who, self.dead_letter, self.keeping, self._only)
+            return messages.settle_and_reserve(turns, self.name, limit, span, *terms)
+
+        def write(turns: list[Turn]) -> list[Refused]:
+            nonlocal reserved
+            refused, reserved = self._turns.writer.write_and_claim(turns, claim)
+            return refused
+
+        if isinstance(messages, SettlesAndReserves):
+            refused = self._turns.settle_by(pairs, write)
+        else:
+            refused = self.settle(pairs)
+        reservations: list[Reservation[P]] = []
+        # The turns have ended, which the caller must learn; a lasting failure will occur again.
+        with suppress(DuerowError):
+            if reserved is None:
+                reservations = self.reserve_many(limit, lease=span, consumer=who)
+            else:
+                self._received(reserved, reservations)
+        return refused, reservations
+
+    def _received(self, reserved: Reserved, reservations: list[Reservation[P]]) -> int | None:
+        """Add what a claim returned to the reservations, and end the turns of messages that cannot be read here.
+
+        Returns how many of those were put off; None if there are none.
+        """
+        records = reserved.records
+        self.database.metrics.claimed(self.name, records)
+        self._given_up(reserved.buried)
+        readable, unreadable = offload.done(lambda: self._read(records), len(records))
+        reservations += readable
+        if not unreadable:
+            return None
+        self._end_unreadable(unreadable)
+        return sum(self.knows_kind(one.message.kind) for one, end in unreadable if isinstance(end, Release))
 
     def _read(
         self, records: list[Record]

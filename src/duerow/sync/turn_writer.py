@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from duerow.errors import Conflict, DuerowError, LeaseLost, StoreUnavailable
 from duerow.plan import BEGIN, Plan
 from duerow.queue import refusals
 from duerow.reservation import Receipt
-from duerow.store import Query, Refused, Turn
+from duerow.store import Query, Refused, Reserved, Turn
 from duerow.sync.handle import QueueHandle
 
 
@@ -33,6 +34,30 @@ class TurnWriter:
                 raise
         return refusals.in_order(self._apart(turns), turns)
 
+    def write_and_claim(
+        self, turns: list[Turn], claim: Callable[..., Plan[tuple[list[Refused], Reserved] | None]]
+    ) -> tuple[list[Refused], Reserved | None]:
+        """End turns and claim in one go if that works; otherwise only end the turns, and return None as the claim.
+
+        Args:
+            turns: the turns.
+            claim: SettlesAndReserves.settle_and_reserve with all arguments but the turns.
+        """
+        if not self._counts_due():
+            try:
+                done = self._database.run(lambda: claim(turns), None, len(turns))
+            except Conflict:
+                pass  # nothing was changed
+            except StoreUnavailable as broken:
+                return self._again(turns, broken), None
+            except DuerowError as error:
+                if not error.of_row:
+                    raise
+            else:
+                if done is not None:
+                    return done
+        return self.write(turns, None), None
+
     def _apart(self, turns: list[Turn]) -> list[Refused]:
         """Settle without writing counts; halve a refused batch until the turn at fault is alone."""
         try:
@@ -50,14 +75,17 @@ class TurnWriter:
 
     def _together(self, turns: list[Turn], within: Any) -> list[Refused]:
         try:
-            can = self._store.capabilities
-            if within is None and self._database.metrics.due() and can.together and "counters" in can.parts:
+            if within is None and self._counts_due():
                 return self._with_counts(turns)
             return self._once(turns, within)
         except StoreUnavailable as broken:
             if within is not None or isinstance(broken, Conflict):
                 raise
             return self._again(turns, broken)
+
+    def _counts_due(self) -> bool:
+        can = self._store.capabilities
+        return self._database.metrics.due() and can.together and "counters" in can.parts
 
     def _with_counts(self, turns: list[Turn]) -> list[Refused]:
         """Settle, and write the counts gathered so far in the same transaction: one commit for both."""

@@ -15,6 +15,7 @@ from duerow.retry import RetryPolicy
 from duerow.settlement import DONE, Bury, Retry, Settlement, decide
 from duerow.store import Refused, Turn
 from duerow.sync.handle import QueueHandle
+from duerow.sync.offload import Writing
 from duerow.sync.reservation import Reservation
 from duerow.sync.turn_writer import TurnWriter
 
@@ -39,6 +40,19 @@ class Turns:
 
     def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None) -> list[Refused]:
         """End many turns; return those that were refused. See `Queue.settle`."""
+
+        def write(turns: list[Turn]) -> list[Refused]:
+            return self.writer.write(turns, within)
+
+        return self.settle_by(pairs, write, counted=within is None)
+
+    def settle_by(
+        self,
+        pairs: Iterable[tuple[core.BareReservation, Settlement]],
+        write: Writing,
+        counted: bool = True,
+    ) -> list[Refused]:
+        """Like `settle`, with a function that writes the turns, unless there are none, and returns the refused ones."""
         queue = self._queue
         refused: list[Refused] = []
         turns: list[Turn] = []
@@ -61,8 +75,8 @@ class Turns:
                 refused.append(Refused(reservation.receipt, error))
         number = len(turns) + len(refused)
         if turns:
-            refused += self.writer.write(turns, within)
-        if within is None:
+            refused += write(turns)
+        if counted:
             queue.database.metrics.ended(queue.name, number, others, refused)
         return refused
 

@@ -171,7 +171,8 @@ class Worker:
         taken = signals_of_thread(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet)
+        together = isinstance(self._queue, Queue) and self._queue.settles_and_reserves
+        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet, together)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker is already running; make another worker for the same queue")
         try:

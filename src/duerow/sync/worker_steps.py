@@ -32,7 +32,7 @@ from duerow.worker.lease_keeper import Extend, WriteProgress
 from duerow.worker.maintenance import KeepPeriods, LookForUnknown, Maintain, Present, Prune, ReadLimits, TellDifferences
 from duerow.worker.progress import draft
 from duerow.worker.run import Run
-from duerow.worker.settler import Settle, WriteCounts
+from duerow.worker.settler import Settle, SettleAndReserve, WriteCounts
 from duerow.worker.stack import KEPT, answer, payload_of, places
 
 LOG: Final = logging.getLogger("duerow.worker")
@@ -60,6 +60,7 @@ class WorkerSteps:
             Reserve: self._reserve,
             NextDue: self._next_due,
             Settle: self._settle,
+            SettleAndReserve: self._settle_and_reserve,
             Extend: self._extend,
             FindLost: self._find_lost,
             WriteProgress: self._write_progress,
@@ -85,6 +86,13 @@ class WorkerSteps:
 
     def _settle(self, step: Settle) -> list[Refused]:
         return self._queue.settle(step.pairs)
+
+    def _settle_and_reserve(self, step: SettleAndReserve) -> tuple[list[Refused], list[Reservation]]:
+        queue: Any = self._queue  # not SeveralQueues: see Run.room
+        consumer = new_claim(self._run.options.name)
+        answer: tuple[list[Refused], list[Reservation]]
+        answer = queue.settle_and_reserve(step.pairs, step.limit, consumer=consumer)
+        return answer
 
     def _extend(self, step: Extend) -> list[Refused]:
         refused = self._queue.extend_many(step.reservations)

@@ -25,7 +25,9 @@ Hook = Callable[[str], None]
 """A function that is called with the name of each point that is reached; exceptions that it raises are raised there."""
 
 PLANS: Final[dict[str, frozenset[str]]] = {
-    "messages": frozenset({"push", "push_chunks", "reserve", "extend", "settle", "pop", "find", "next_due"}),
+    "messages": frozenset(
+        {"push", "push_chunks", "reserve", "extend", "settle", "settle_and_reserve", "pop", "find", "next_due"}
+    ),
     "operations": frozenset({"change", "remove", "count", "queues"}),
     "metadata": frozenset({"put_settings"}),
     "bulk": frozenset({"lend", "leased_range", "message_headers", "stage", "publish", "discard", "scan", "receive"}),

@@ -27,7 +27,7 @@ import msgspec
 from duerow import Database, Pushed, aio
 from duerow.plan import AsyncExecute, Execute, Plan
 from duerow.reservation import Receipt
-from duerow.store import Entry, Record, Refused, Reserved, Turn
+from duerow.store import Entry, Record, Refused, Reserved, SettlesAndReserves, Turn
 
 if TYPE_CHECKING:
     from duerow.aio.entity import EntityQueue as AwaitedEntityQueue
@@ -141,7 +141,8 @@ _PENDING: Final[ContextVar[list[Event] | None]] = ContextVar("duerow_pending_eve
 
 class _RecordedStore:
     def __init__(self, store: Any, trace: Trace) -> None:
-        self._store, self._messages = store, _RecordedMessages(store.messages, trace)
+        kind = _RecordedMessagesInOneGo if isinstance(store.messages, SettlesAndReserves) else _RecordedMessages
+        self._store, self._messages = store, kind(store.messages, trace)
 
     def __getattr__(self, name: str) -> Any:
         return self._messages if name == "messages" else getattr(self._store, name)
@@ -186,10 +187,7 @@ class _RecordedMessages:
 
     def settle(self, turns: Sequence[Turn], *args: Any, **named: Any) -> Plan[list[Refused]]:
         def events(refused: list[Refused], began: int) -> Iterator[Event]:
-            without = {one.receipt for one in refused}
-            for turn in turns:
-                if turn.receipt not in without:
-                    yield Event("settled", turn.receipt.id, turn.receipt.token, began, how=type(turn.end).__name__)
+            return _settled(turns, refused, began)
 
         return self._recorded(self._part.settle(turns, *args, **named), events)
 
@@ -202,6 +200,27 @@ class _RecordedMessages:
         else:
             pending.extend(events(result, began))
         return result
+
+
+class _RecordedMessagesInOneGo(_RecordedMessages):
+    """The same of a store that can settle and reserve in one go."""
+
+    def settle_and_reserve(
+        self, turns: Sequence[Turn], *args: Any, **named: Any
+    ) -> Plan[tuple[list[Refused], Reserved] | None]:
+        def events(done: tuple[list[Refused], Reserved] | None, began: int) -> Iterator[Event]:
+            if done is not None:
+                yield from _settled(turns, done[0], began)
+                yield from (_handed("handed", one, began) for one in done[1].records)
+
+        return self._recorded(self._part.settle_and_reserve(turns, *args, **named), events)
+
+
+def _settled(turns: Sequence[Turn], refused: Sequence[Refused], began: int) -> Iterator[Event]:
+    without = {one.receipt for one in refused}
+    for turn in turns:
+        if turn.receipt not in without:
+            yield Event("settled", turn.receipt.id, turn.receipt.token, began, how=type(turn.end).__name__)
 
 
 def _handed(what: What, one: Record, began: int) -> Event:

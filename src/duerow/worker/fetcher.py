@@ -62,7 +62,6 @@ class Fetcher:
     def __init__(self, run: Run) -> None:
         self._run, self._in_flight = run, run.in_flight
         self._interval, self._outage = Interval(), Backoff()
-        self._looked = False  # whether the queue was empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
         self._ticking, self._isolation = Maintenance(run), Isolation(run)
@@ -71,13 +70,23 @@ class Fetcher:
     def fetch(self) -> Plan[None]:
         """Supply the handlers with messages until the run is over."""
         while not self._run.over:
-            room = self._in_flight.room()
-            if not room:
-                yield RoomWanted()
-                continue
-            attempts = yield from self.next(room)
+            if self._in_flight.claimed:
+                attempts = yield from self._admit(self._in_flight.take_claimed())
+            else:
+                room = self._in_flight.room()
+                if not room or self._leaves_it() or not self._in_flight.claiming.acquire(blocking=False):
+                    yield RoomWanted()
+                    continue
+                try:
+                    attempts = yield from self.next(room)
+                finally:
+                    self._in_flight.claiming.release()
             self._in_flight.waiting.extend(attempts)
             yield HandOut(len(attempts))
+
+    def _leaves_it(self) -> bool:
+        """Whether the settler will claim: it does so sooner than the handlers run out of messages."""
+        return bool(self._in_flight.waiting) and self._run.claims_with_settlements
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.
@@ -88,6 +97,8 @@ class Fetcher:
             if self._in_flight.apart:  # nothing else may start alongside them
                 yield RoomWanted()
                 continue
+            if claimed := self._in_flight.take_claimed():
+                return (yield from self._admit(claimed))
             try:
                 found = yield from self._look(limit)
             except StoreUnavailable as error:
@@ -99,7 +110,6 @@ class Fetcher:
                 self._outage.reset()
                 self._run.journal.available("fetch from")
             if found:
-                self._interval.reset()
                 return found
             if self._run.options.one_by_one and self._run.crowded:
                 break
@@ -107,16 +117,16 @@ class Fetcher:
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim; if there is nothing, tell the store, claim once more, and sleep."""
-        if not self._looked:
+        if not self._in_flight.looked:
             found = yield from self._claim(limit)
             if found or self._run.over:
                 return found
-            if self._in_flight.held and not self._napped:
-                # A short run ends once the messages in hand are done, so it never needs a connection that listens for
-                # pushes.
-                self._napped = True
-                yield from self._sleep(NAP)
-                return []
+        if self._in_flight.held and not self._napped:
+            # A short run ends once the messages in hand are done, so it never needs a connection that listens for
+            # pushes.
+            self._napped = True
+            yield from self._sleep(NAP)
+            return []
         yield Listen()
         # From here on, a settlement by this worker may come too late for the look; it must then end the next sleep.
         self._run.sleeps_until = inf
@@ -134,16 +144,13 @@ class Fetcher:
         run = self._run
         empty_handed = not self._in_flight.held
         since = monotonic()
-        self._looked = False
         reservations = yield Reserve(limit)
-        self._in_flight.prefetch.note_claim(monotonic() - since)
+        self._in_flight.note_claim(limit, len(reservations), monotonic() - since)
         if reservations and run.over:
             yield from self._give_back(reservations)
             return []
         if reservations:
-            attempts = self._in_flight.take_in(reservations, since)
-            run.journal.fetched(attempts)
-            return (yield from self._isolation.admit(attempts))
+            return (yield from self._admit(self._in_flight.take_in(reservations, since)))
         if empty_handed and (run.until == "idle" or (run.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # even a short run pushes the due messages of schedules
                 yield from self._ticking.look_before_the_end()
@@ -151,6 +158,12 @@ class Fetcher:
                 return (yield from self._claim(limit, nothing_will_be_due))
             run.over = True
         return []
+
+    def _admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
+        """Return which of the claimed messages to start now."""
+        self._interval.reset()
+        self._run.journal.fetched(attempts)
+        return (yield from self._isolation.admit(attempts))
 
     def _give_back(self, reservations: Sequence[BareReservation]) -> Plan[None]:
         """Give back what was claimed while the run was ending; the settler may have stopped already."""
@@ -164,7 +177,7 @@ class Fetcher:
             seconds = due_in
         woken = yield from self._sleep(seconds)
         # If nothing ended the sleep, announce the next sleep to the store before looking at the queue.
-        self._looked = not (woken or falls_due)
+        self._in_flight.looked = not (woken or falls_due)
 
     def _sleep(self, seconds: float) -> Plan[bool]:
         self._run.sleeps_until = monotonic() + seconds

@@ -177,6 +177,7 @@ class Run:
         retries: the retry policy of each queue by its name, if there are several queues.
         metrics: the metrics of its database; None: its own, which nobody reads.
         quiet: whether to keep error texts, which may quote payloads, out of its log.
+        settles_and_reserves: whether its queue can settle and reserve in one go.
     """
 
     def __init__(
@@ -187,7 +188,9 @@ class Run:
         retries: Mapping[str, RetryPolicy] | None = None,
         metrics: Metrics | None = None,
         quiet: bool = False,
+        settles_and_reserves: bool = False,
     ) -> None:
+        self._settles_and_reserves = settles_and_reserves and options.rate is None and not options.by_permit
         self.queue, self.options, self.until = queue, options, check_until(until)
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
@@ -250,6 +253,12 @@ class Run:
             restricted = limits.concurrency is not None or limits.rate is not None
             self.in_flight.prefetch.restrict(self.concurrency * self.width, restricted)
         self.journal.limited(limits)
+
+    @property
+    def claims_with_settlements(self) -> bool:
+        """Whether the next settlement also claims: if there are more messages, and nothing else limits the claim."""
+        may = self._settles_and_reserves and self.limits == NONE and not (self.over or self.crowded)
+        return may and self.in_flight.plenty
 
     def looks(self, attempt: Attempt) -> Look | None:
         """Return a function that looks at the handler of an attempt; None: it has not begun."""

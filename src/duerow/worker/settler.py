@@ -14,7 +14,8 @@ import msgspec
 from duerow.errors import DuerowError, LeaseLost, StoreRefused, StoreUnavailable
 from duerow.plan import Plan
 from duerow.reservation import BareReservation
-from duerow.settlement import Rollback, Settlement
+from duerow.settlement import Release, Rollback, Settlement
+from duerow.store import Refused
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
 from duerow.worker.outage import Backoff
@@ -30,6 +31,13 @@ class Settle(msgspec.Struct, frozen=True):
     """End these turns in one transaction; answered with the refused ones."""
 
     pairs: Iterable[tuple[BareReservation, Settlement]]
+
+
+class SettleAndReserve(msgspec.Struct, frozen=True):
+    """End these turns and claim up to `limit` messages; answered with the refused turns, and with reservations."""
+
+    pairs: Iterable[tuple[BareReservation, Settlement]]
+    limit: int
 
 
 class WriteCounts(msgspec.Struct, frozen=True):
@@ -76,7 +84,7 @@ class Settler:
                 for part in by_queue(batch):
                     yield from self.settle(part)
             elif batch:
-                yield from self.settle(batch)
+                yield from self.settle(batch, claims=not self._run.options.one_by_one)
             elif closing:
                 yield from self._write_counts()
                 return
@@ -89,9 +97,19 @@ class Settler:
         except (StoreUnavailable, StoreRefused) as error:
             self._run.journal.not_counted(error)
 
-    def settle(self, batch: Sequence[Ended]) -> Plan[None]:
-        """Carry out what was decided; a turn that cannot be settled is a failed attempt at that message alone."""
-        errors = yield from self._carry_out(batch)
+    def settle(self, batch: Sequence[Ended], claims: bool = False) -> Plan[None]:
+        """Carry out what was decided; a turn that cannot be settled is a failed attempt at that message alone.
+
+        With `claims`, claim more messages at the same time if there is room for them and nobody else is claiming.
+        """
+        claiming = self._in_flight.claiming
+        if not (claims and self._run.claims_with_settlements and claiming.acquire(blocking=False)):
+            errors = yield from self._carry_out(batch)
+        else:
+            try:
+                errors = yield from self._carry_out(batch, self._in_flight.room(len(batch)))
+            finally:
+                claiming.release()
         if errors:
             failed = self._failures(errors)
             batch = [ended for ended in batch if ended.attempt not in errors]
@@ -137,15 +155,17 @@ class Settler:
         self._in_flight.let_go([attempt])
         return Freed(self._wakes([]))
 
-    def _carry_out(self, batch: Sequence[Ended]) -> Plan[dict[Attempt, Exception]]:
+    def _carry_out(self, batch: Sequence[Ended], room: int = 0) -> Plan[dict[Attempt, Exception]]:
         """Settle, however long the database takes to answer; return what was refused, and why."""
         outage = Backoff()
         while True:
+            pairs = ((one.attempt.reservation, one.settlement) for one in batch)
             try:
-                refused = yield Settle((one.attempt.reservation, one.settlement) for one in batch)
+                refused = yield from self._settle_and_claim(pairs, room) if room else _settle(pairs)
             except StoreUnavailable as error:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost
+                room = 0
                 seconds = outage.next()
                 self._run.journal.unavailable("settle on", error, seconds)
                 yield Pause(seconds)
@@ -158,6 +178,21 @@ class Settler:
                 why = {one.receipt: one.error for one in refused}
                 attempts = [one.attempt for one in batch]
                 return {one: why[one.reservation.receipt] for one in attempts if one.reservation.receipt in why}
+
+    def _settle_and_claim(
+        self, pairs: Iterable[tuple[BareReservation, Settlement]], room: int
+    ) -> Plan[Sequence[Refused]]:
+        """Settle, and take in what was claimed at the same time, or give it back if the run is over by now."""
+        in_flight, since = self._in_flight, monotonic()
+        refused, reservations = yield SettleAndReserve(pairs, room)
+        in_flight.note_claim(room, len(reservations), monotonic() - since)
+        in_flight.looked = not reservations
+        in_flight.claimed.extend(in_flight.take_in(reservations, since))
+        if self._run.over:  # the supervisor may have looked already
+            for attempt in in_flight.take_claimed():
+                in_flight.end(attempt, Release())
+        found: Sequence[Refused] = refused
+        return found
 
     def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
         """Settle each half separately, until the turn that cannot be settled stands alone."""
@@ -215,3 +250,8 @@ class Settler:
             return True  # the next message of its group may now be due
         delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
         return bool(delays) and monotonic() + min(delays).total_seconds() < run.sleeps_until
+
+
+def _settle(pairs: Iterable[tuple[BareReservation, Settlement]]) -> Plan[Sequence[Refused]]:
+    refused: Sequence[Refused] = yield Settle(pairs)
+    return refused

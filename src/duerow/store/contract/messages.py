@@ -134,3 +134,27 @@ class PushesChunks(Protocol):
             QueueDraining: the queue accepts no new messages; nothing is written.
         """
         ...
+
+
+@runtime_checkable
+class SettlesAndReserves(Protocol):
+    """An optional addition to this part, for stores where settling and reserving in one go costs less."""
+
+    def settle_and_reserve(
+        self,
+        turns: Sequence[Turn],
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> Plan[tuple[list[Refused], Reserved] | None]:
+        """End turns as `settle` does, and lend due messages as `reserve` does, in one transaction.
+
+        It may lend fewer messages than are due. Returns None, having changed nothing, if there is nothing to gain. An
+        error may be due to a single message; as nothing was changed, the caller then settles and reserves separately.
+        """
+        ...

@@ -20,7 +20,7 @@ from duerow.stores.sql.plans.priorities import PriorityPlans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.savepoints import SavepointPlans
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import Statement
+from duerow.stores.sql.statements import Statement, Step
 
 _DUE_AT: Final = attrgetter("due_at")
 _PRIORITY: Final = attrgetter("priority")
@@ -95,16 +95,39 @@ class ClaimPlans(Plans):
         """Take rows from a line without groups; one statement picks and takes them."""
         while claim.left:
             wanted, start = claim.left, self.context.floors.start((claim.source, line))
-            rows = yield self.context.step(
-                claim.at_once(start.due_at is not None, len(claim.kinds)), self._from(start, claim, line)
-            )
-            records = claim.read(rows, line) if rows else []
-            claim.add(records, rows, line)
-            if records:
-                self._raise_floor(claim, line, start, rows, max(map(_DUE_AT, records)))
+            rows = yield self._step_at_once(claim, line, start)
+            self._took(claim, line, start, rows)
             if len(rows) < wanted:
-                self._found_less(claim, line, start, bool(rows))
                 return
+
+    def _step_at_once(self, claim: Claim, line: PriorityLine, start: Start) -> Step:
+        statement = claim.at_once(start.due_at is not None, len(claim.kinds))
+        return self.context.step(statement, self._from(start, claim, line))
+
+    def _took(self, claim: Claim, line: PriorityLine, start: Start, rows: Rows) -> None:
+        """Add the rows that a statement took, and note where the next one starts."""
+        wanted = claim.left
+        records = claim.read(rows, line) if rows else []
+        claim.add(records, rows, line)
+        if records:
+            self._raise_floor(claim, line, start, rows, max(map(_DUE_AT, records)))
+        if len(rows) < wanted:
+            self._found_less(claim, line, start, bool(rows))
+
+    def only_step(self, claim: Claim) -> tuple[Step, Callable[[Rows], None]] | None:
+        """Return the first statement of a claim, and what to do with its rows; None unless one statement may do.
+
+        One may do if the queue, as far as is known, has messages of one priority only, and none in groups.
+        """
+        context, queue = self.context, claim.queue
+        lines = context.priorities.of(queue)
+        if claim.in_steps or len(lines) != 1 or lines[0].grouped:
+            return None
+        if context.priorities.stale(queue) or context.priorities.is_paused(queue) or context.refusals.of(queue):
+            return None
+        (line,) = lines
+        start = context.floors.start((claim.source, line))
+        return self._step_at_once(claim, line, start), partial(self._took, claim, line, start)
 
     def _take_in_turn(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
         """Take rows from lines of one priority in steps: pick them, check whose turn it is in groups, take them."""

@@ -32,6 +32,7 @@ class SqlMessages:
         self.push, self.push_chunks = push.push, push.push_chunks
         self.reserve, self.pop = reserve.reserve, reserve.pop
         self.extend, self.settle = settle.extend, settle.settle
+        self.settle_and_reserve = reserve.settle_and_reserve
         self.find, self.next_due = read.find, next_due.next_due
 
 

@@ -12,9 +12,9 @@ import msgspec
 from duerow.clock import FIRST, LAST, moment
 from duerow.message import LIVE
 from duerow.payload.codec import decode_failure
-from duerow.plan import BEGIN, Plan
+from duerow.plan import BEGIN, Plan, Several
 from duerow.reservation import Receipt
-from duerow.store import UNFIT, GivenUp, Moved, Record, Reserved, Retention, Turn, mended
+from duerow.store import UNFIT, GivenUp, Moved, Record, Refused, Reserved, Retention, Turn, mended
 from duerow.store.dead_letters import dead_letter as moved_to_dead_letters
 from duerow.stores.sql.plans.claim import ClaimPlans
 from duerow.stores.sql.plans.claim_progress import STATUS, Claim, Rows, Used
@@ -22,7 +22,7 @@ from duerow.stores.sql.plans.context import Context, Plans
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.savepoints import LOG
-from duerow.stores.sql.plans.settle import SettlePlans
+from duerow.stores.sql.plans.settle import SettlePlans, after_commit, only_commits
 from duerow.stores.sql.priorities import PriorityLine
 from duerow.stores.sql.statements import LENT, RECORD
 
@@ -66,11 +66,60 @@ class ReservePlans(Plans):
         apart: bool = False,
     ) -> Plan[Reserved]:
         """Reserve due messages; see MessageStore.reserve."""
-        context = self.context
-        values = {"attempts_in": attempts, "lease": context.dialect.write_span(lease), "consumer": consumer}
-        if context.dialect.writes_alone or dead_letter is not None or keep is not None:
+        if self.context.dialect.writes_alone or dead_letter is not None or keep is not None:
             # The time is read after the wait for other writers, so leases get their full length.
             yield BEGIN
+        claim = self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
+        claim.apart = apart
+        yield from self._claims.carry_out(claim)
+        yield from claim.after_bury()
+        return Reserved(_in_line(claim.records), claim.given)
+
+    def settle_and_reserve(
+        self,
+        turns: Sequence[Turn],
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None = None,
+        keep: Retention | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> Plan[tuple[list[Refused], Reserved] | None]:
+        """End turns and reserve due messages; see SettlesAndReserves.
+
+        Where only one transaction writes at a time, everything is done in one. Otherwise only what takes one statement
+        each: these two are sent together if the driver can, and a claim never waits, so no row stays locked for long.
+        """
+        if self.context.dialect.writes_alone:
+            yield BEGIN
+            refused = yield from self._settle.settle(turns, keep)
+            reserved = yield from self.reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
+            return refused, reserved
+        if dead_letter is not None or keep is not None or len(turns) > self.context.dialect.chunk:
+            return None
+        claim = self._claim(queue, limit, lease, attempts, consumer, None, None, kinds)
+        step = self._claims.only_step(claim) if only_commits(turns) else None
+        if step is None:
+            return None
+        ended, rows = yield Several([self._settle.commit_step(turns), step[0]], alone=True)
+        step[1](rows)
+        yield from claim.after_bury()
+        return after_commit(turns, ended), Reserved(_in_line(claim.records), claim.given)
+
+    def _claim(
+        self,
+        queue: str,
+        limit: int,
+        lease: timedelta,
+        attempts: int | None,
+        consumer: str,
+        dead_letter: str | None,
+        keep: Retention | None,
+        kinds: Collection[str] | None,
+    ) -> Claim:
+        """Return a claim that has not begun, with the arguments of `reserve`."""
 
         def lent(rows: Rows, line: PriorityLine) -> list[Record]:
             return self._lent(rows, queue, line, lease, consumer)
@@ -82,15 +131,14 @@ class ReservePlans(Plans):
             yield from self.after_bury(queue, used, dead_letter, keep)
             claim.given += given_up(used)
 
-        statements = context.statements.reserve
+        statements = self.context.statements.reserve
+        values = {"attempts_in": attempts, "lease": self.context.dialect.write_span(lease), "consumer": consumer}
         claim = Claim(queue, limit, statements.reserve, statements.lend, lent, buried, values, kinds)
-        claim.apart, claim.leave = apart, leave
+        claim.leave = leave
         if keep is not None and (history := keep.history) is not None:
             claim.history = history
             claim.over = lambda ids: self._history.keep_lapsed(ids, history, attempts, buries=True, to=dead_letter)
-        yield from self._claims.carry_out(claim)
-        yield from claim.after_bury()
-        return Reserved(_in_line(claim.records), claim.given)
+        return claim
 
     def after_bury(
         self, queue: str, buried: Sequence[Used], dead_letter: str | None, keep: Retention | None

@@ -34,7 +34,7 @@ from duerow.stores.sql.plans.join import JoinPlans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.push import Item, Place, PushPlans
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows
+from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows, Step
 
 _ID: Final = attrgetter("id")
 _TURN_ID: Final = attrgetter("receipt.id")
@@ -76,11 +76,9 @@ class SettlePlans(Plans):
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns; see MessageStore.settle. Commits take effect first, then other ends, moves, and finally pushes."""
-        if keep is None and all(
-            type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns
-        ):
+        if keep is None and only_commits(turns):
             if len(turns) <= self.context.dialect.chunk:
-                return (yield from self._commit(turns))
+                return after_commit(turns, (yield self.commit_step(turns)))
             return (yield from self._commit_many(turns))
         self.context.floors.written()
         by_kind = _by_kind(turns)
@@ -114,30 +112,21 @@ class SettlePlans(Plans):
             for place, error in sorted(refused.items())
         ]
 
-    def _commit(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """Commit turns that need nothing else, as most do, with one statement and little overhead."""
+    def commit_step(self, turns: Sequence[Turn]) -> Step:
+        """Return the one statement that commits turns that need nothing else, as most do; it has little overhead."""
         receipts = [turn.receipt for turn in turns]
+        if len({one.id for one in receipts}) < len(receipts):  # some databases return a row for each of two equals
+            receipts = list(set(receipts))
         receipts.sort(key=_ID)
         columns = {"id": [one.id for one in receipts], "token": [one.token for one in receipts]}
-        rows = yield self.context.columns(self.context.statements.settle.commit, columns)
-        if len(rows) == len(turns):  # each deleted row is returned once
-            return []
-        ended = {(id, token) for id, token in rows}
-        refused: list[Refused] = []
-        for turn in turns:
-            receipt = (turn.receipt.id, turn.receipt.token)
-            if receipt in ended:
-                ended.remove(receipt)  # a receipt given twice ends one turn
-            else:
-                refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
-        return refused
+        return self.context.columns(self.context.statements.settle.commit, columns)
 
     def _commit_many(self, turns: Sequence[Turn]) -> Plan[list[Refused]]:
-        """Like `_commit`, for more turns than fit in one statement: in one transaction, in the order of id."""
+        """Commit more turns than fit in one statement: in one transaction, in the order of id."""
         yield BEGIN
         refused: list[Refused] = []
         for chunk in self.context.chunks(sorted(turns, key=_TURN_ID)):
-            refused += yield from self._commit(chunk)
+            refused += after_commit(chunk, (yield self.commit_step(chunk)))
         if refused:  # restore the order of the call
             places = {turn.receipt: place for place, turn in enumerate(turns)}
             refused.sort(key=lambda one: places[one.receipt])
@@ -295,6 +284,26 @@ class SettlePlans(Plans):
                 target.priority,
             )
             yield from self._push.push_wave([Item(0, 0, entry)], target.on_duplicate, {})
+
+
+def only_commits(turns: Sequence[Turn]) -> bool:
+    """Return whether all that these turns need is to remove their rows."""
+    return all(type(turn.end) is Committed and turn.group is None and not turn.end.then for turn in turns)
+
+
+def after_commit(turns: Sequence[Turn], rows: Sequence[Sequence[Any]]) -> list[Refused]:
+    """Return the turns that were refused, given the receipts of the rows that `commit_step` removed."""
+    if len(rows) == len(turns):  # each row is returned once
+        return []
+    ended = {(id, token) for id, token in rows}
+    refused: list[Refused] = []
+    for turn in turns:
+        receipt = (turn.receipt.id, turn.receipt.token)
+        if receipt in ended:
+            ended.remove(receipt)  # a receipt given twice ends one turn
+        else:
+            refused.append(Refused(turn.receipt, LeaseLost(turn.receipt.id)))
+    return refused
 
 
 def _by_kind(turns: Sequence[Turn]) -> dict[type[End], list[tuple[int, Turn]]]:

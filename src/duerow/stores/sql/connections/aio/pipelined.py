@@ -43,7 +43,7 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
     """Run statements through psycopg, preparing each while the previous one runs; return their rows.
 
     Args:
-        raw: psycopg's connection, in a transaction.
+        raw: psycopg's connection. If no transaction is open on it, the statements are one transaction.
         cursor: makes a cursor.
         statements: their texts and values.
     """

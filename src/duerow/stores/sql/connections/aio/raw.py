@@ -53,9 +53,14 @@ class Raw:
                 raise
             raise known from error
 
-    async def at_once(self, steps: AsyncIterator[Step]) -> list[Any]:
-        """Execute several steps; if the driver can, each is prepared while the previous one runs."""
+    async def at_once(self, steps: AsyncIterator[Step], alone: bool) -> list[Any]:
+        """Execute several steps; if the driver can, each is prepared while the previous one runs.
+
+        Statements that psycopg sends without waiting are one transaction, so steps that are alone need no BEGIN.
+        """
         if not has_pipelines(self.raw):
+            if alone:
+                await self(BEGIN)
             return [await self(step) async for step in steps]
         try:
             return await send_all(self.raw, self._cursor, (self.texts.of(step) async for step in steps))

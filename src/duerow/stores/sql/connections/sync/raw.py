@@ -67,9 +67,14 @@ class Raw:
                 raise
             raise known from error
 
-    def at_once(self, steps: Iterator[Step]) -> list[Any]:
-        """Execute several steps; if the driver can, each is prepared while the previous one runs."""
+    def at_once(self, steps: Iterator[Step], alone: bool) -> list[Any]:
+        """Execute several steps; if the driver can, each is prepared while the previous one runs.
+
+        Statements that psycopg sends without waiting are one transaction, so steps that are alone need no BEGIN.
+        """
         if not has_pipelines(self.raw):
+            if alone:
+                self(BEGIN)
             return [self(step) for step in steps]
         try:
             return send_all(self.raw, lambda: self.cursor_of(self.raw), map(self.texts.of, steps))
