@@ -25,6 +25,7 @@ from duerow.worker.health import Health, health_of
 from duerow.worker.middleware import Middleware, around
 from duerow.worker.run import (
     GRACE,
+    MOST_IN_ONE_GO,
     Options,
     Run,
     Until,
@@ -171,8 +172,7 @@ class Worker:
         taken = signals_of_thread(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        together = isinstance(self._queue, Queue) and self._queue.settles_and_reserves
-        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet, together)
+        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet, self._in_one_go)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker is already running; make another worker for the same queue")
         try:
@@ -186,6 +186,14 @@ class Worker:
         finally:
             self._handlers = self._run = None
             self._running.release()
+
+    @property
+    def _in_one_go(self) -> bool:
+        """Whether settlements also claim, because that costs less than a claim on a second connection meanwhile."""
+        if not (isinstance(self._queue, Queue) and self._queue.settles_and_reserves):
+            return False
+        parallel = self._queue.database.store.capabilities.parallel_writes
+        return self._options.batch <= MOST_IN_ONE_GO or not parallel
 
     def _handlers_of(self, run: Run) -> Handlers:
         options, parts = self._options, (run, self._queue, self._handler)

@@ -55,6 +55,14 @@ def test_the_same_turn_given_twice_ends_once(db: Database, queue: Queue) -> None
     assert (stored(queue, one.message.id).status, stored(queue, one.message.id).token) == ("error", 2)
 
 
+def test_a_reservation_that_is_committed_twice_in_one_call_is_refused_once(queue: Queue) -> None:
+    queue.push_many([Draft(1), Draft(2)])
+    one, two = queue.reserve_many(2)
+    refused = queue.commit_many([one, two, one])
+    assert [each.receipt for each in refused] == [one.receipt]
+    assert queue.count() == 0
+
+
 def test_a_large_mixed_settlement_ends_every_turn(queue: Queue, other: Queue, crowd: int) -> None:
     queue.push_many(Draft(place) for place in range(crowd))
     ways: list[Settlement] = [Commit(), Rollback(minutes(1), "no line"), Bury("no use"), Release(), Move("billing")]

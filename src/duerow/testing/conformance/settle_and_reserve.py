@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Rollback, fixed, limited
+from duerow import Bury, Commit, Database, Draft, Move, Queue, Release, Reservation, Rollback, fixed, limited
 from duerow.errors import ConfigurationError, DuplicateKey, InvalidMessage, LeaseLost
+from duerow.settlement import Settlement
 from duerow.testing.clock import MovableClock, minutes, seconds
 from duerow.testing.contents import lost, stored
 
@@ -44,7 +45,7 @@ def test_each_turn_ends_in_its_own_way_before_the_next_messages_are_reserved(
 ) -> None:
     queue.push_many(Draft(name) for name in ["done", "failed", "dead", "back", "moved", "next"])
     done, failed, dead, back, moved = queue.reserve_many(5)
-    endings = [
+    endings: list[tuple[Reservation[Any], Settlement]] = [
         (moved, Move("billing")),
         (back, Release()),
         (dead, Bury("no use")),
@@ -125,12 +126,13 @@ def test_wrong_arguments_are_told_before_anything_is_settled(db: Database, queue
     queue.push("ours")
     other.push("theirs")
     (ours,), (theirs,) = queue.reserve_many(1), other.reserve_many(1)
-    for pairs, n, named in [
+    wrong: list[tuple[list[Any], int, dict[str, Any]]] = [
         ([(ours, Commit())], 0, {}),
         ([(ours, Commit())], 1, {"lease": timedelta(0)}),
         ([(ours, Commit())], 1, {"consumer": ""}),
         ([(ours, Commit()), (theirs, Commit())], 1, {}),
-    ]:
+    ]
+    for pairs, n, named in wrong:
         with pytest.raises((ConfigurationError, InvalidMessage)):
             queue.settle_and_reserve(pairs, n, **named)
     assert stored(queue, ours.message.id).leased_until == ours.until

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,12 +23,12 @@ TURNS = [Turn(Receipt(2, 1), Committed()), Turn(Receipt(1, 1), Committed())]
 
 
 @pytest.fixture
-def store() -> Iterator[SqlStore]:
+def store() -> SqlStore:
     """A store that has looked for the priorities of a queue a moment ago, and found the usual one."""
     made = SqlStore(PostgreSQL(), "duerow_", None, MovableClock())
     made.context.priorities.add("mail", [])
     made.context.priorities.looked("mail", paused=False, begun=0.0)
-    yield made
+    return made
 
 
 def carried_out(store: SqlStore, turns: Any, answer: Any, **more: Any) -> tuple[list[Any], Any]:
