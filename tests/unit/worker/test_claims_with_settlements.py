@@ -175,7 +175,7 @@ def test_the_fetcher_hands_out_what_a_settlement_claimed() -> None:
 
 def test_while_messages_wait_for_handlers_the_fetcher_leaves_claims_to_settlements() -> None:
     worker_run = a_run()
-    waiting = [one.attempt for one in in_hand(worker_run, 1)]
+    waiting = [one.attempt for one in in_hand(worker_run, 15)]
     worker_run.in_flight.waiting.extend(waiting)
     assert fetch(worker_run, lambda step: []) == ["RoomWanted"]
     worker_run.over = False
