@@ -85,8 +85,10 @@ class Fetcher:
             yield HandOut(len(attempts))
 
     def _leaves_it(self) -> bool:
-        """Whether the settler will claim: it does so sooner than the handlers run out of messages."""
-        return bool(self._in_flight.waiting) and self._run.claims_with_settlements
+        """Whether the next settlement will claim, before any handler has to wait for a message."""
+        in_flight = self._in_flight
+        enough = bool(in_flight.waiting) and len(in_flight.held) >= in_flight.prefetch.at_once
+        return enough and self._run.claims_with_settlements
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.

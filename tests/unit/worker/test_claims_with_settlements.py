@@ -22,10 +22,10 @@ from duerow.worker.run import Options, Run
 from duerow.worker.settler import RoomWanted, Settle, SettleAndReserve, Settler
 
 
-def a_run(batch: int = 10, can: bool = True, **more: Any) -> Run:
+def a_run(batch: int = 10, can: bool = True, concurrency: int = 1, **more: Any) -> Run:
     """Return a run that handles ten messages ahead, whose last claim got all that it asked for."""
     options: dict[str, Any] = {"lease": timedelta(minutes=1), "retry": DEFAULT, "timeout": None, "poll": None}
-    named = Options(batch=batch, concurrency=1, grace=timedelta(seconds=1), name="anna", **options, **more)
+    named = Options(batch=batch, concurrency=concurrency, grace=timedelta(seconds=1), name="anna", **options, **more)
     worker_run = Run("mail", named, None, settles_and_reserves=can)
     worker_run.in_flight.prefetch.note(0.0)  # handlers take no time
     worker_run.in_flight.plenty = True
@@ -180,6 +180,13 @@ def test_while_messages_wait_for_handlers_the_fetcher_leaves_claims_to_settlemen
     assert fetch(worker_run, lambda step: []) == ["RoomWanted"]
     worker_run.over = False
     worker_run.in_flight.waiting.clear()
+    assert fetch(worker_run, lambda step: [])[0] == "Reserve"
+
+
+def test_the_fetcher_claims_if_there_are_fewer_messages_than_handlers() -> None:
+    worker_run = a_run(batch=1, concurrency=2)
+    waiting = [one.attempt for one in in_hand(worker_run, 1)]
+    worker_run.in_flight.waiting.extend(waiting)  # nobody settles before this one has ended
     assert fetch(worker_run, lambda step: [])[0] == "Reserve"
 
 
