@@ -25,7 +25,6 @@ from duerow.worker.health import Health, health_of
 from duerow.worker.middleware import Middleware, around
 from duerow.worker.run import (
     GRACE,
-    MOST_IN_ONE_GO,
     Options,
     Run,
     Until,
@@ -189,11 +188,12 @@ class Worker:
 
     @property
     def _in_one_go(self) -> bool:
-        """Whether settlements also claim, because that costs less than a claim on a second connection meanwhile."""
+        """Whether settlements also claim, because that is faster than a claim on a second connection meanwhile."""
         if not (isinstance(self._queue, Queue) and self._queue.settles_and_reserves):
             return False
-        parallel = self._queue.database.store.capabilities.parallel_writes
-        return self._options.batch <= MOST_IN_ONE_GO or not parallel
+        if self._options.batch == 1:
+            return not AWAITED  # a task would have to wait for the fetcher to hand the message out
+        return not self._queue.database.store.capabilities.parallel_writes
 
     def _handlers_of(self, run: Run) -> Handlers:
         options, parts = self._options, (run, self._queue, self._handler)

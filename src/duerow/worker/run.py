@@ -45,11 +45,6 @@ MOST_AT_ONCE: Final = 1_000
 one claim, unless a worker asks for more."""
 
 
-MOST_IN_ONE_GO: Final = 100
-"""The largest `batch` for which a worker claims and settles in one transaction, if the database allows several at a
-time. With more messages, it is faster to do both at the same time, on two connections."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How a worker works.

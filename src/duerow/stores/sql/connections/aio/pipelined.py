@@ -43,7 +43,7 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
     """Run statements through psycopg, preparing each while the previous one runs; return their rows.
 
     Args:
-        raw: psycopg's connection. If no transaction is open on it, the statements are one transaction.
+        raw: psycopg's connection, in a transaction.
         cursor: makes a cursor.
         statements: their texts and values.
     """
@@ -69,3 +69,30 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
             await raw.close()
         raise failed
     return answers
+
+
+async def send_together(raw: Any, cursor: Callable[[], Any], statements: AsyncIterator[tuple[str, Any]]) -> list[Any]:
+    """Run a few statements through psycopg in one round trip, and in one transaction; return their cursors.
+
+    Args:
+        raw: psycopg's connection, with no open transaction.
+        cursor: makes a cursor.
+        statements: their texts and values.
+    """
+    sent: list[Any] = []
+    failed: Exception | None = None
+    try:
+        async with raw.pipeline():
+            try:
+                async for text, values in statements:
+                    sent.append(cursor())
+                    await sent[-1].execute(text, values)
+            except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
+                failed = error
+    except Exception as error:
+        failed = failed or error
+    if failed is not None:
+        if is_psycopgs(failed):  # see `send_all`
+            await raw.close()
+        raise failed
+    return sent

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from duerow.plan import BEGIN
-from duerow.stores.sql.connections.aio.pipelined import send_all, send_in_one_go
+from duerow.stores.sql.connections.aio.pipelined import send_all, send_in_one_go, send_together
 from duerow.stores.sql.connections.callers import check_open
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.connections.handler_transactions import begin_postgresql
@@ -62,8 +62,11 @@ class Raw:
             if alone:
                 await self(BEGIN)
             return [await self(step) async for step in steps]
+        statements = (self.texts.of(step) async for step in steps)
         try:
-            return await send_all(self.raw, self._cursor, (self.texts.of(step) async for step in steps))
+            if not alone:
+                return await send_all(self.raw, self._cursor, statements)
+            return [await self._fetched(one) for one in await send_together(self.raw, self._cursor, statements)]
         except Exception as error:
             known = explained(self.dialect, error)
             if known is None or known is error:

@@ -44,7 +44,7 @@ def send_all(raw: Any, cursor: Callable[[], Any], statements: Iterator[tuple[str
     """Run statements through psycopg, preparing each while the previous one runs; return their rows.
 
     Args:
-        raw: psycopg's connection. If no transaction is open on it, the statements are one transaction.
+        raw: psycopg's connection, in a transaction.
         cursor: makes a cursor.
         statements: their texts and values.
     """
@@ -70,3 +70,30 @@ def send_all(raw: Any, cursor: Callable[[], Any], statements: Iterator[tuple[str
             raw.close()
         raise failed
     return answers
+
+
+def send_together(raw: Any, cursor: Callable[[], Any], statements: Iterator[tuple[str, Any]]) -> list[Any]:
+    """Run a few statements through psycopg in one round trip, and in one transaction; return their cursors.
+
+    Args:
+        raw: psycopg's connection, with no open transaction.
+        cursor: makes a cursor.
+        statements: their texts and values.
+    """
+    sent: list[Any] = []
+    failed: Exception | None = None
+    try:
+        with raw.pipeline():
+            try:
+                for text, values in statements:
+                    sent.append(cursor())
+                    sent[-1].execute(text, values)
+            except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
+                failed = error
+    except Exception as error:
+        failed = failed or error
+    if failed is not None:
+        if is_psycopgs(failed):  # see `send_all`
+            raw.close()
+        raise failed
+    return sent

@@ -14,7 +14,7 @@ from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.connections.handler_transactions import INSIDE, begin_postgresql, waits_for_itself
 from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, read_by, told_text
 from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, has_pipelines, takes_pipelines
-from duerow.stores.sql.connections.sync.pipelined import send_all, send_in_one_go
+from duerow.stores.sql.connections.sync.pipelined import send_all, send_in_one_go, send_together
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, milliseconds, of_step
 from duerow.stores.sql.statements import Step
@@ -76,13 +76,19 @@ class Raw:
             if alone:
                 self(BEGIN)
             return [self(step) for step in steps]
+        statements = map(self.texts.of, steps)
         try:
-            return send_all(self.raw, lambda: self.cursor_of(self.raw), map(self.texts.of, steps))
+            if not alone:
+                return send_all(self.raw, self._new_cursor, statements)
+            return [_fetched(one) for one in send_together(self.raw, self._new_cursor, statements)]
         except Exception as error:
             known = explained(self.dialect, error)
             if known is None or known is error:
                 raise
             raise known from error
+
+    def _new_cursor(self) -> Any:
+        return self.cursor_of(self.raw)
 
     def cursor_of(self, raw: Any) -> Any:
         """Return a cursor that returns plain tuples, whatever the connection's cursor class and row factory are."""
@@ -111,7 +117,7 @@ class Raw:
                 return self._rows(step, text, values)
             if self._ends_all and takes_pipelines():
                 send_in_one_go(self.raw, self._cursor, self.cursor_of(self.raw), before, text, values, after)
-                return self._fetched()
+                return _fetched(self._cursor)
             self._begin()
             self._cursor.execute(before)
             rows = self._rows(step, text, values)
@@ -120,13 +126,7 @@ class Raw:
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
         self._cursor.execute(text, values)
-        return self._fetched() if step.statement.returns else []
-
-    def _fetched(self) -> list[Any]:
-        try:
-            return self._cursor.fetchall()  # type: ignore[no-any-return]
-        except Exception as error:
-            return read_again(self._cursor, error)
+        return _fetched(self._cursor) if step.statement.returns else []
 
     def _begin(self) -> None:
         if self.begun:  # this plan is part of another plan
@@ -175,3 +175,10 @@ class Raw:
         if self._holds and self.writing is not None:
             self._holds = False
             self.writing.release()
+
+
+def _fetched(cursor: Any) -> list[Any]:
+    try:
+        return cursor.fetchall()  # type: ignore[no-any-return]
+    except Exception as error:
+        return read_again(cursor, error)
