@@ -177,6 +177,19 @@ def test_what_a_process_does_is_counted(database: duerow.Database, process: Boun
     assert found("db_client_operation_duration_seconds_count", "push") == 2
 
 
+def test_a_settlement_that_also_claims_is_counted_as_both(database: duerow.Database, process: Bound):
+    mail = database.queue("mail")
+    mail.push_many([duerow.Draft(1), duerow.Draft(2)])
+    batch = mail.reserve_many(1)
+    refused, batch = mail.settle_and_reserve([(one, duerow.Commit()) for one in batch], 1)
+    assert (len(refused), len(batch)) == (0, 1)
+    found = process.now()
+    assert found("messaging_client_operation_duration_seconds_count", "settle", "mail") == 1
+    assert found("messaging_client_operation_duration_seconds_count", "reserve", "mail") == 2
+    assert found("messaging_client_consumed_messages_total", "mail") == 2
+    assert found("duerow_claims_total", "mail", "yes") == 2
+
+
 def test_the_permit_of_a_singleton_is_not_counted_with_what_the_process_does(database: duerow.Database, process: Bound):
     database.queue("mail").push("hello")
     duerow.Worker(database.queue("mail"), lambda message: None, singleton=True).run("idle")

@@ -96,7 +96,7 @@ def cut_off() -> Exception:
 
 
 @pytest.mark.parametrize("batch", [1, 5])
-@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("every", [1, 2])
 def test_nothing_is_lost_or_done_twice_while_the_database_cannot_be_reached(
     shop: Workshop, batch: int, every: int, caplog: pytest.LogCaptureFixture
 ) -> None:

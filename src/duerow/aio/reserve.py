@@ -60,6 +60,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         limit, span = edits.how_many(n), self._lease(lease)
         claim = new_claim() if consumer is None else check_consumer(consumer)
         await self._leave_own()
+        return await self._reserve(limit, span, claim)
+
+    async def _reserve(self, limit: int, span: timedelta, claim: str) -> list[Reservation[P]]:
         reservations: list[Reservation[P]] = []
         put_off = 0
         while len(reservations) < limit and put_off < MOST_PUT_OFF:
@@ -126,24 +129,23 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         messages = self._store.messages
 
         def claim(turns: list[Turn]) -> Plan[tuple[list[Refused], Reserved] | None]:
-            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - checked below
+            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - see `write`
             terms = (self.retry.limit, who, self.dead_letter, self.keeping, self._only)
             return messages.settle_and_reserve(turns, self.name, limit, span, *terms)
 
         async def write(turns: list[Turn]) -> list[Refused]:
             nonlocal reserved
+            if not isinstance(messages, SettlesAndReserves):
+                return await self._turns.writer.write(turns, None)
             refused, reserved = await self._turns.writer.write_and_claim(turns, claim)
             return refused
 
-        if isinstance(messages, SettlesAndReserves):
-            refused = await self._turns.settle_by(pairs, write)
-        else:
-            refused = await self.settle(pairs)
+        refused = await self._turns.settle_by(pairs, write)
         reservations: list[Reservation[P]] = []
         # The turns have ended, which the caller must learn; a lasting failure will occur again.
         with suppress(DuerowError):
             if reserved is None:
-                reservations = await self.reserve_many(limit, lease=span, consumer=who)
+                reservations = await self._reserve(limit, span, who)
             else:
                 await self._received(reserved, reservations)
         return refused, reservations

@@ -61,6 +61,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         limit, span = edits.how_many(n), self._lease(lease)
         claim = new_claim() if consumer is None else check_consumer(consumer)
         self._leave_own()
+        return self._reserve(limit, span, claim)
+
+    def _reserve(self, limit: int, span: timedelta, claim: str) -> list[Reservation[P]]:
         reservations: list[Reservation[P]] = []
         put_off = 0
         while len(reservations) < limit and put_off < MOST_PUT_OFF:
@@ -127,24 +130,23 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         messages = self._store.messages
 
         def claim(turns: list[Turn]) -> Plan[tuple[list[Refused], Reserved] | None]:
-            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - checked below
+            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - see `write`
             terms = (self.retry.limit, who, self.dead_letter, self.keeping, self._only)
             return messages.settle_and_reserve(turns, self.name, limit, span, *terms)
 
         def write(turns: list[Turn]) -> list[Refused]:
             nonlocal reserved
+            if not isinstance(messages, SettlesAndReserves):
+                return self._turns.writer.write(turns, None)
             refused, reserved = self._turns.writer.write_and_claim(turns, claim)
             return refused
 
-        if isinstance(messages, SettlesAndReserves):
-            refused = self._turns.settle_by(pairs, write)
-        else:
-            refused = self.settle(pairs)
+        refused = self._turns.settle_by(pairs, write)
         reservations: list[Reservation[P]] = []
         # The turns have ended, which the caller must learn; a lasting failure will occur again.
         with suppress(DuerowError):
             if reserved is None:
-                reservations = self.reserve_many(limit, lease=span, consumer=who)
+                reservations = self._reserve(limit, span, who)
             else:
                 self._received(reserved, reservations)
         return refused, reservations

@@ -198,7 +198,7 @@ def test_the_history_and_remembered_keys_are_written_as_by_separate_calls(db: Da
 def test_a_payload_of_the_claim_that_cannot_be_read_is_buried(db: Database) -> None:
     queue = db.queue("mail", payload=Order)
     queue.push_many([Draft(Order(1)), Draft(Order(2)), Draft(Order(3))])
-    assert queue.edit(where="payload.id = 2", patch={"id": "odd"}).count == 1
+    assert db.queue("mail").edit(where="payload.id = 2", patch={"id": "odd"}).count == 1
     (one,) = queue.reserve_many(1)
     refused, found = queue.settle_and_reserve([(one, Commit())], 5)
     assert (refused, payloads(found)) == ([], [Order(3)])
