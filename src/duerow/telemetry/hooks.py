@@ -83,7 +83,7 @@ def _install(name: str) -> None:
     if name in TOGETHER:
         for both, method in _BOTH.items():
             seen = any(_watches[one] for one in TOGETHER)
-            setattr(both, "settle_and_reserve", _watched_together(method) if seen else method)
+            both.settle_and_reserve = _watched_together(method) if seen else method
 
 
 def _watched_together(method: Any) -> Any:
