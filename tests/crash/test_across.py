@@ -135,8 +135,6 @@ def test_a_run_killed_at_every_step_sends_each_message_once(
     fill(places[0])
     killed = 0
     points = [point for point in SENT if point not in HOLDING or not places[1].url.startswith("mongodb")]
-    if places[0].url.startswith("sqlite"):  # where a worker claims in the transaction that settles
-        points = [point.replace("settle:", "settle_and_reserve:") for point in points]
     for place, point in enumerate(points):
         process = start(work, Across(*places, point, nth=1 + place % 2))
         process.join()

@@ -11,6 +11,7 @@ from duerow import reservation as core
 from duerow.aio.database import Database
 from duerow.aio.entity_rows import EntityRows
 from duerow.aio.limits import read_limits, write_limits
+from duerow.aio.offload import Writing
 from duerow.aio.orm import Session, called
 from duerow.aio.queue import Queue
 from duerow.aio.sessions import session_within
@@ -36,14 +37,17 @@ class EntityTurns(Turns):
         self._rows = rows
 
     async def settle(
-        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None
+        self,
+        pairs: Iterable[tuple[core.BareReservation, Settlement]],
+        within: Any = None,
+        write: Writing | None = None,
     ) -> list[Refused]:
         """End turns, except those to be left alone; if `on_done` is a function, call it with each row that is done."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
         function = self._rows.on_done
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
         if not callable(function) or not done:
-            return await super().settle(ours, within) if ours else []
+            return await super().settle(ours, within, write) if ours else []
         settle = super().settle
 
         async def finish(session: Session) -> list[Refused]:
@@ -87,6 +91,7 @@ class EntityWorkerQueue(Queue):
     """
 
     locked_while_handled = True
+    _in_one_go = None  # `on_done` may have to be called in the transaction
 
     def __init__(
         self,

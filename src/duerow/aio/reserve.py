@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -14,13 +14,13 @@ from duerow.aio.handle import P
 from duerow.aio.reservation import Reservation
 from duerow.aio.settle import QueueSettlements
 from duerow.aio.unknown_kinds import UnknownKinds
-from duerow.errors import CodecError, DuerowError, KeyMissing, NotSupported, StoreUnavailable
+from duerow.errors import CodecError, KeyMissing, NotSupported, StoreUnavailable
 from duerow.message import Message
 from duerow.payload.encoding import sealed_of
 from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.settlement import Bury, Release, Settlement
-from duerow.store import Record, Refused, Reserved, SettlesAndReserves, Turn
+from duerow.store import Record, Refused, Reserved, Turn
 from duerow.store.consumer_id import check_consumer, new_claim
 
 LOG: Final = logging.getLogger("duerow.queue")
@@ -60,9 +60,6 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         limit, span = edits.how_many(n), self._lease(lease)
         claim = new_claim() if consumer is None else check_consumer(consumer)
         await self._leave_own()
-        return await self._reserve(limit, span, claim)
-
-    async def _reserve(self, limit: int, span: timedelta, claim: str) -> list[Reservation[P]]:
         reservations: list[Reservation[P]] = []
         put_off = 0
         while len(reservations) < limit and put_off < MOST_PUT_OFF:
@@ -93,11 +90,6 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             put_off += more
         return reservations
 
-    @property
-    def settles_and_reserves(self) -> bool:
-        """Whether settling and reserving together costs less here than each by itself."""
-        return isinstance(self._store.messages, SettlesAndReserves)
-
     async def settle_and_reserve(
         self,
         pairs: Iterable[tuple[core.BareReservation, Settlement]],
@@ -108,9 +100,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
     ) -> tuple[list[Refused], list[Reservation[P]]]:
         """End many turns as `settle` does, then reserve up to n messages as `reserve_many` does.
 
-        For loops that handle messages in batches: on SQLite, PostgreSQL and MariaDB, most calls do both in one
-        transaction, and with psycopg in one round trip. Where that is not possible, the turns are ended first. Returns
-        the turns that were refused, and the new reservations, of which there may be fewer than are due, even none.
+        For loops that handle messages in batches. On SQLite, both are done in one transaction. On other SQL databases,
+        commits and a claim are, if messages are in no groups and have one priority, and the queue has no history,
+        remembers no keys and has no dead-letter queue; psycopg then sends both in one round trip.
 
         Args:
             pairs: each reservation with its settlement; may be empty.
@@ -118,37 +110,51 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             lease: how long; default: the queue's lease.
             consumer: the consumer that takes them, as in `reserve_many`.
 
+        Returns:
+            The turns that were refused, and the new reservations; none if nothing is due.
+
         Raises:
             ConfigurationError: as `settle` does; nothing was settled or reserved.
-            StoreUnavailable: as `settle` does. If only the claim fails, nothing is raised, since the turns have ended.
+            StoreUnavailable: as `settle` and `reserve_many` do. If only the claim fails, the turns have ended.
         """
         limit, span = edits.how_many(n), self._lease(lease)
-        who = new_claim() if consumer is None else check_consumer(consumer)
+        claim = new_claim() if consumer is None else check_consumer(consumer)
         await self._leave_own()
-        reserved: Reserved | None = None
-        messages = self._store.messages
+        refused, reservations = await self._settle_and_claim(pairs, limit, span, claim)
+        return refused, reservations or await self.reserve_many(limit, lease=span, consumer=claim)
 
-        def claim(turns: list[Turn]) -> Plan[tuple[list[Refused], Reserved] | None]:
-            assert isinstance(messages, SettlesAndReserves)  # noqa: S101 - see `write`
-            terms = (self.retry.limit, who, self.dead_letter, self.keeping, self._only)
-            return messages.settle_and_reserve(turns, self.name, limit, span, *terms)
+    @property
+    def _in_one_go(self) -> Callable[..., Plan[tuple[list[Refused], Reserved] | None]] | None:
+        """SettlesAndReserves.settle_and_reserve of this queue's store, if it has that; for workers."""
+        return getattr(self._store.messages, "settle_and_reserve", None)
+
+    async def _settle_and_claim(
+        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], limit: int, lease: timedelta, claim: str
+    ) -> tuple[list[Refused], list[Reservation[P]] | None]:
+        """End turns, and claim messages if that can be done at the same time; None: it cannot. For workers."""
+        in_one_go, reserved = self._in_one_go, None
+
+        def settle(turns: list[Turn]) -> Plan[tuple[list[Refused], Reserved] | None]:
+            assert in_one_go is not None  # noqa: S101 - see `write`
+            terms = (self.retry.limit, claim, self.dead_letter, self.keeping, self._only)
+            return in_one_go(turns, self.name, limit, lease, *terms)
 
         async def write(turns: list[Turn]) -> list[Refused]:
             nonlocal reserved
-            if not isinstance(messages, SettlesAndReserves):
+            if in_one_go is None:
                 return await self._turns.writer.write(turns, None)
-            refused, reserved = await self._turns.writer.write_and_claim(turns, claim)
+            refused, reserved = await self._turns.writer.write_and_claim(turns, settle)
             return refused
 
-        refused = await self._turns.settle_by(pairs, write)
+        refused = await self._turns.settle(pairs, write=write)
+        return refused, None if reserved is None else await self._reserved_along(reserved)
+
+    async def _reserved_along(self, reserved: Reserved) -> list[Reservation[P]]:
         reservations: list[Reservation[P]] = []
-        # The turns have ended, which the caller must learn; a lasting failure will occur again.
-        with suppress(DuerowError):
-            if reserved is None:
-                reservations = await self._reserve(limit, span, who)
-            else:
-                await self._received(reserved, reservations)
-        return refused, reservations
+        # The turns have ended, which the caller must learn; the leases of what cannot be buried will end, too.
+        with suppress(StoreUnavailable):
+            await self._received(reserved, reservations)
+        return reservations
 
     async def _received(self, reserved: Reserved, reservations: list[Reservation[P]]) -> int | None:
         """Add what a claim returned to the reservations, and end the turns of messages that cannot be read here.

@@ -45,13 +45,11 @@ class TurnWriter:
         if not self._counts_due():
             try:
                 done = await self._database.run(lambda: claim(turns), None, len(turns))
-            except Conflict:
-                pass  # nothing was changed
             except StoreUnavailable as broken:
-                return await self._again(turns, broken), None
-            except DuerowError as error:
-                if not error.of_row:
-                    raise
+                if not isinstance(broken, Conflict):
+                    return await self._again(turns, broken), None
+            except DuerowError:
+                pass  # nothing was changed, and the claim may be at fault
             else:
                 if done is not None:
                     return done

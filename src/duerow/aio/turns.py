@@ -38,22 +38,18 @@ class Turns:
         return self._queue.retry
 
     async def settle(
-        self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None
-    ) -> list[Refused]:
-        """End many turns; return those that were refused. See `Queue.settle`."""
-
-        async def write(turns: list[Turn]) -> list[Refused]:
-            return await self.writer.write(turns, within)
-
-        return await self.settle_by(pairs, write, counted=within is None)
-
-    async def settle_by(
         self,
         pairs: Iterable[tuple[core.BareReservation, Settlement]],
-        write: Writing,
-        counted: bool = True,
+        within: Any = None,
+        write: Writing | None = None,
     ) -> list[Refused]:
-        """Like `settle`, with a function that writes the turns, unless there are none, and returns the refused ones."""
+        """End many turns; return those that were refused. See `Queue.settle`.
+
+        Args:
+            pairs: each reservation with its settlement.
+            within: the caller's open transaction.
+            write: writes the turns, unless there are none; default: `TurnWriter.write`.
+        """
         queue = self._queue
         refused: list[Refused] = []
         turns: list[Turn] = []
@@ -76,8 +72,8 @@ class Turns:
                 refused.append(Refused(reservation.receipt, error))
         number = len(turns) + len(refused)
         if turns:
-            refused += await write(turns)
-        if counted:
+            refused += await (self.writer.write(turns, within) if write is None else write(turns))
+        if within is None:
             queue.database.metrics.ended(queue.name, number, others, refused)
         return refused
 

@@ -176,7 +176,8 @@ class Worker:
         taken = signals_of_task(signals)
         database = self._queue.database
         quiet = is_quiet(database.encryption)
-        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet, self._in_one_go)
+        in_one_go = isinstance(self._queue, Queue) and self._queue._in_one_go is not None
+        run = Run(self._queue.name, self._options, until, self._retries, database.metrics, quiet, in_one_go)
         if not self._running.acquire(blocking=False):
             raise ConfigurationError("this worker is already running; make another worker for the same queue")
         try:
@@ -190,15 +191,6 @@ class Worker:
         finally:
             self._handlers = self._run = None
             self._running.release()
-
-    @property
-    def _in_one_go(self) -> bool:
-        """Whether settlements also claim, because that is faster than a claim on a second connection meanwhile."""
-        if not (isinstance(self._queue, Queue) and self._queue.settles_and_reserves):
-            return False
-        if self._options.batch == 1:
-            return not AWAITED  # a task would have to wait for the fetcher to hand the message out
-        return not self._queue.database.store.capabilities.parallel_writes
 
     def _handlers_of(self, run: Run) -> Handlers:
         options, parts = self._options, (run, self._queue, self._handler)

@@ -86,11 +86,11 @@ class WorkerSteps:
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)
 
-    async def _settle_and_reserve(self, step: SettleAndReserve) -> tuple[list[Refused], list[Reservation]]:
-        queue: Any = self._queue  # not SeveralQueues: see Run.room
-        consumer = new_claim(self._run.options.name)
-        answer: tuple[list[Refused], list[Reservation]]
-        answer = await queue.settle_and_reserve(step.pairs, step.limit, consumer=consumer)
+    async def _settle_and_reserve(self, step: SettleAndReserve) -> tuple[list[Refused], list[Reservation] | None]:
+        queue: Any = self._queue  # a single queue: see Worker.run
+        claim = new_claim(self._run.options.name)
+        answer: tuple[list[Refused], list[Reservation] | None]
+        answer = await queue._settle_and_claim(step.pairs, 1, queue.lease, claim)
         return answer
 
     async def _extend(self, step: Extend) -> list[Refused]:

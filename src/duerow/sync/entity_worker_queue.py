@@ -17,6 +17,7 @@ from duerow.store import Refused
 from duerow.sync.database import Database
 from duerow.sync.entity_rows import EntityRows
 from duerow.sync.limits import read_limits, write_limits
+from duerow.sync.offload import Writing
 from duerow.sync.orm import Session, called
 from duerow.sync.queue import Queue
 from duerow.sync.sessions import session_within
@@ -36,13 +37,18 @@ class EntityTurns(Turns):
         super().__init__(queue)
         self._rows = rows
 
-    def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None) -> list[Refused]:
+    def settle(
+        self,
+        pairs: Iterable[tuple[core.BareReservation, Settlement]],
+        within: Any = None,
+        write: Writing | None = None,
+    ) -> list[Refused]:
         """End turns, except those to be left alone; if `on_done` is a function, call it with each row that is done."""
         ours = [pair for pair in pairs if not isinstance(pair[1], Left)]
         function = self._rows.on_done
         done = [reservation for reservation, settlement in ours if isinstance(settlement, Commit)]
         if not callable(function) or not done:
-            return super().settle(ours, within) if ours else []
+            return super().settle(ours, within, write) if ours else []
         settle = super().settle
 
         def finish(session: Session) -> list[Refused]:
@@ -86,6 +92,7 @@ class EntityWorkerQueue(Queue):
     """
 
     locked_while_handled = True
+    _in_one_go = None  # `on_done` may have to be called in the transaction
 
     def __init__(
         self,

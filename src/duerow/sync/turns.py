@@ -38,21 +38,19 @@ class Turns:
         """The queue's delays between attempts, and how many attempts are allowed."""
         return self._queue.retry
 
-    def settle(self, pairs: Iterable[tuple[core.BareReservation, Settlement]], within: Any = None) -> list[Refused]:
-        """End many turns; return those that were refused. See `Queue.settle`."""
-
-        def write(turns: list[Turn]) -> list[Refused]:
-            return self.writer.write(turns, within)
-
-        return self.settle_by(pairs, write, counted=within is None)
-
-    def settle_by(
+    def settle(
         self,
         pairs: Iterable[tuple[core.BareReservation, Settlement]],
-        write: Writing,
-        counted: bool = True,
+        within: Any = None,
+        write: Writing | None = None,
     ) -> list[Refused]:
-        """Like `settle`, with a function that writes the turns, unless there are none, and returns the refused ones."""
+        """End many turns; return those that were refused. See `Queue.settle`.
+
+        Args:
+            pairs: each reservation with its settlement.
+            within: the caller's open transaction.
+            write: writes the turns, unless there are none; default: `TurnWriter.write`.
+        """
         queue = self._queue
         refused: list[Refused] = []
         turns: list[Turn] = []
@@ -75,8 +73,8 @@ class Turns:
                 refused.append(Refused(reservation.receipt, error))
         number = len(turns) + len(refused)
         if turns:
-            refused += write(turns)
-        if counted:
+            refused += self.writer.write(turns, within) if write is None else write(turns)
+        if within is None:
             queue.database.metrics.ended(queue.name, number, others, refused)
         return refused
 

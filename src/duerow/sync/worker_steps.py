@@ -87,11 +87,11 @@ class WorkerSteps:
     def _settle(self, step: Settle) -> list[Refused]:
         return self._queue.settle(step.pairs)
 
-    def _settle_and_reserve(self, step: SettleAndReserve) -> tuple[list[Refused], list[Reservation]]:
-        queue: Any = self._queue  # not SeveralQueues: see Run.room
-        consumer = new_claim(self._run.options.name)
-        answer: tuple[list[Refused], list[Reservation]]
-        answer = queue.settle_and_reserve(step.pairs, step.limit, consumer=consumer)
+    def _settle_and_reserve(self, step: SettleAndReserve) -> tuple[list[Refused], list[Reservation] | None]:
+        queue: Any = self._queue  # a single queue: see Worker.run
+        claim = new_claim(self._run.options.name)
+        answer: tuple[list[Refused], list[Reservation] | None]
+        answer = queue._settle_and_claim(step.pairs, 1, queue.lease, claim)
         return answer
 
     def _extend(self, step: Extend) -> list[Refused]:

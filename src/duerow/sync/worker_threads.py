@@ -60,6 +60,7 @@ class Handlers:
         self._fetcher, self._settler = fetcher_of(run), Settler(run)
         self._supervisor = Supervisor(run)
         self._wakeup, self._cancellations = Wakeup(run, queue), CancellationListener(run, queue)
+        self._turn_to_claim = threading.Lock()
         self._work = threading.Condition()
         self._freed, self._ended = threading.Event(), threading.Event()
         self._over, self._time_up = threading.Event(), threading.Event()
@@ -156,18 +157,20 @@ class Handlers:
 
     def _one_by_one(self, slot: Slot) -> None:
         """Claim, handle and settle one message after another, all in this thread, so that nothing is handed over."""
+        attempts: Sequence[Attempt] = ()
         while not slot.abandoned:
-            with self._in_flight.claiming:
-                if self._run.leave(slot):
-                    return
-                attempts = self._carry_out(self._fetcher.next(1))
+            if not attempts:
+                with self._turn_to_claim:
+                    if self._run.leave(slot):
+                        return
+                    attempts = self._carry_out(self._fetcher.next(1))
             if not attempts:
                 if self._run.over:
                     return
                 continue
-            taken = attempts if self._run.options.whole_batch else attempts[0]
-            if ended := self._work_on(slot, taken):
-                self._carry_out(self._settler.settle(ended, claims=True))
+            taken: Any = attempts if self._run.options.whole_batch else attempts[0]
+            ended = self._work_on(slot, taken)
+            attempts = self._carry_out(self._fetcher.settle_and_claim(self._settler, ended)) if ended else ()
 
     # Handlers.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -48,11 +48,15 @@ OWNERS: Final[Mapping[str, tuple[type[Any], ...]]] = {
 }
 """The methods that can be watched, and the classes that have them."""
 
-TOGETHER: Final = ("settle", "reserve_many")
-"""The methods whose watches also see `Queue.settle_and_reserve`, which does what both do."""
+_NAMES: Final = {name: [name] for name in OWNERS} | {"reserve_many": ["reserve_many", "_reserved_along"]}
+"""The methods that are watched under each of these names: a settlement may also reserve."""
 
-_ORIGINALS: Final = {(owner, name): getattr(owner, name) for name, owners in OWNERS.items() for owner in owners}
-_BOTH: Final = {owner: owner.settle_and_reserve for owner in (AwaitedQueue, Queue)}
+_ORIGINALS: Final = {
+    (owner, method): getattr(owner, method)
+    for name, owners in OWNERS.items()
+    for owner in owners
+    for method in _NAMES[name]
+}
 
 _watches: dict[str, list[Watch]] = {name: [] for name in OWNERS}
 
@@ -76,47 +80,11 @@ def attach(watches: Mapping[str, Watch]) -> Callable[[], None]:
 
 def _install(name: str) -> None:
     for owner in OWNERS[name]:
-        method = _ORIGINALS[owner, name]
-        for watch in _watches[name]:
-            method = _watched(method, watch)
-        setattr(owner, name, method)
-    if name in TOGETHER:
-        for both, method in _BOTH.items():
-            seen = any(_watches[one] for one in TOGETHER)
-            both.settle_and_reserve = _watched_together(method) if seen else method
-
-
-def _watched_together(method: Any) -> Any:
-    def begin(queue: Any, pairs: Any, n: int, kwargs: dict[str, Any], stack: ExitStack) -> list[WatchedCall]:
-        calls = [WatchedCall((pairs,), {}), WatchedCall((n,), kwargs)]
-        for name, call in zip(TOGETHER, calls, strict=True):
+        for called in _NAMES[name]:
+            method = _ORIGINALS[owner, called]
             for watch in _watches[name]:
-                stack.enter_context(watch(queue, call))
-        return calls
-
-    if iscoroutinefunction(method):
-
-        @wraps(method)
-        async def awaited(self: Any, pairs: Any, n: int, **kwargs: Any) -> Any:
-            if _is_of_duerow(self):
-                return await method(self, pairs, n, **kwargs)
-            with ExitStack() as stack:
-                settling, reserving = begin(self, pairs, n, kwargs, stack)
-                settling.result, reserving.result = await method(self, *settling.args, n, **kwargs)
-            return settling.result, reserving.result
-
-        return awaited
-
-    @wraps(method)
-    def blocking(self: Any, pairs: Any, n: int, **kwargs: Any) -> Any:
-        if _is_of_duerow(self):
-            return method(self, pairs, n, **kwargs)
-        with ExitStack() as stack:
-            settling, reserving = begin(self, pairs, n, kwargs, stack)
-            settling.result, reserving.result = method(self, *settling.args, n, **kwargs)
-        return settling.result, reserving.result
-
-    return blocking
+                method = _watched(method, watch)
+            setattr(owner, called, method)
 
 
 def _watched(method: Any, watch: Watch) -> Any:

@@ -17,12 +17,13 @@ from duerow.plan import Plan
 from duerow.reservation import BareReservation
 from duerow.settlement import Release
 from duerow.worker.attempt import Attempt
+from duerow.worker.in_flight import Ended
 from duerow.worker.maintenance import Maintenance
 from duerow.worker.outage import Backoff
 from duerow.worker.poison import Isolation
 from duerow.worker.prefetch import Interval
 from duerow.worker.run import Run
-from duerow.worker.settler import RoomWanted, Settle
+from duerow.worker.settler import RoomWanted, Settle, Settler
 
 NAP = 0.05
 """Seconds to wait, once in a run, for messages in hand to finish, before preparing for a longer sleep."""
@@ -62,6 +63,7 @@ class Fetcher:
     def __init__(self, run: Run) -> None:
         self._run, self._in_flight = run, run.in_flight
         self._interval, self._outage = Interval(), Backoff()
+        self._looked = False  # whether the queue was empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
         self._ticking, self._isolation = Maintenance(run), Isolation(run)
@@ -70,25 +72,13 @@ class Fetcher:
     def fetch(self) -> Plan[None]:
         """Supply the handlers with messages until the run is over."""
         while not self._run.over:
-            if self._in_flight.claimed:
-                attempts = yield from self._admit(self._in_flight.take_claimed())
-            else:
-                room = self._in_flight.room()
-                if not room or self._leaves_it() or not self._in_flight.claiming.acquire(blocking=False):
-                    yield RoomWanted()
-                    continue
-                try:
-                    attempts = yield from self.next(room)
-                finally:
-                    self._in_flight.claiming.release()
+            room = self._in_flight.room()
+            if not room:
+                yield RoomWanted()
+                continue
+            attempts = yield from self.next(room)
             self._in_flight.waiting.extend(attempts)
             yield HandOut(len(attempts))
-
-    def _leaves_it(self) -> bool:
-        """Whether the next settlement will claim, before any handler has to wait for a message."""
-        in_flight = self._in_flight
-        enough = bool(in_flight.waiting) and len(in_flight.held) >= in_flight.prefetch.at_once
-        return enough and self._run.claims_with_settlements
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.
@@ -99,8 +89,6 @@ class Fetcher:
             if self._in_flight.apart:  # nothing else may start alongside them
                 yield RoomWanted()
                 continue
-            if claimed := self._in_flight.take_claimed():
-                return (yield from self._admit(claimed))
             try:
                 found = yield from self._look(limit)
             except StoreUnavailable as error:
@@ -112,23 +100,36 @@ class Fetcher:
                 self._outage.reset()
                 self._run.journal.available("fetch from")
             if found:
+                self._interval.reset()
                 return found
             if self._run.options.one_by_one and self._run.crowded:
                 break
         return []
 
+    def settle_and_claim(self, settler: Settler, batch: Sequence[Ended]) -> Plan[Sequence[Attempt]]:
+        """Settle, and return what was claimed at the same time, if anything; for a slot that does both."""
+        claims, since = self._run.settles_and_claims, monotonic()
+        reservations = yield from settler.settle(batch, claims)
+        self._looked = reservations is not None and not reservations
+        if not reservations:
+            return []
+        if self._run.over:
+            yield from self._give_back(reservations)
+            return []
+        return (yield from self._admit(reservations, since))
+
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim; if there is nothing, tell the store, claim once more, and sleep."""
-        if not self._in_flight.looked:
+        if not self._looked:
             found = yield from self._claim(limit)
             if found or self._run.over:
                 return found
-        if self._in_flight.held and not self._napped:
-            # A short run ends once the messages in hand are done, so it never needs a connection that listens for
-            # pushes.
-            self._napped = True
-            yield from self._sleep(NAP)
-            return []
+            if self._in_flight.held and not self._napped:
+                # A short run ends once the messages in hand are done, so it never needs a connection that listens for
+                # pushes.
+                self._napped = True
+                yield from self._sleep(NAP)
+                return []
         yield Listen()
         # From here on, a settlement by this worker may come too late for the look; it must then end the next sleep.
         self._run.sleeps_until = inf
@@ -146,13 +147,14 @@ class Fetcher:
         run = self._run
         empty_handed = not self._in_flight.held
         since = monotonic()
+        self._looked = False
         reservations = yield Reserve(limit)
-        self._in_flight.note_claim(limit, len(reservations), monotonic() - since)
+        self._in_flight.prefetch.note_claim(monotonic() - since)
         if reservations and run.over:
             yield from self._give_back(reservations)
             return []
         if reservations:
-            return (yield from self._admit(self._in_flight.take_in(reservations, since)))
+            return (yield from self._admit(reservations, since))
         if empty_handed and (run.until == "idle" or (run.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # even a short run pushes the due messages of schedules
                 yield from self._ticking.look_before_the_end()
@@ -161,9 +163,9 @@ class Fetcher:
             run.over = True
         return []
 
-    def _admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
-        """Return which of the claimed messages to start now."""
-        self._interval.reset()
+    def _admit(self, reservations: Sequence[BareReservation], since: float) -> Plan[Sequence[Attempt]]:
+        """Return which of the messages that were claimed at `since` to start now."""
+        attempts = self._in_flight.take_in(reservations, since)
         self._run.journal.fetched(attempts)
         return (yield from self._isolation.admit(attempts))
 
@@ -179,7 +181,7 @@ class Fetcher:
             seconds = due_in
         woken = yield from self._sleep(seconds)
         # If nothing ended the sleep, announce the next sleep to the store before looking at the queue.
-        self._in_flight.looked = not (woken or falls_due)
+        self._looked = not (woken or falls_due)
 
     def _sleep(self, seconds: float) -> Plan[bool]:
         self._run.sleeps_until = monotonic() + seconds

@@ -99,29 +99,22 @@ class InFlight:
     Attributes:
         held: every attempt in hand.
         apart: the attempts that must be handled with nothing else in hand, if there are any.
-        claimed: the attempts that were claimed together with a settlement, and that the fetcher has not yet admitted.
         waiting: the attempts that have not begun, oldest first.
         ended: the attempts that are decided and wait to be settled, in the order in which they ended.
         prefetch: decides how many messages to hold, from how long handling takes.
-        claiming: held while somebody claims, and while a fetcher waits for messages to be due.
-        plenty: whether the last claim got as many messages as it asked for, so that there are probably more.
-        looked: whether the queue was empty a moment ago.
     """
 
     def __init__(self, prefetch: Prefetch, clock: Callable[[], float] = monotonic) -> None:
         self.prefetch = prefetch
         self.held: set[Attempt] = set()
         self.apart: set[Attempt] = set()
-        self.claimed: deque[Attempt] = deque()
         self.waiting: deque[Attempt] = deque()
         self.ended: deque[Ended] = deque()
-        self.claiming = threading.Lock()
-        self.plenty = self.looked = False
         self._clock = clock
 
-    def room(self, settling: int = 0) -> int:
-        """How many to claim now, or together with a settlement of so many."""
-        return 0 if self.apart else self.prefetch.room(len(self.held) - settling)
+    def room(self) -> int:
+        """How many to claim now."""
+        return 0 if self.apart else self.prefetch.room(len(self.held))
 
     @property
     def alone(self) -> bool:
@@ -130,12 +123,7 @@ class InFlight:
 
     def wanted(self) -> bool:
         """Whether the fetcher has something to do after a settlement."""
-        return bool(self.claimed) or self.alone or self.room() > 0
-
-    def note_claim(self, limit: int, found: int, seconds: float) -> None:
-        """Record how many messages a claim asked for, how many it got, and how long it took."""
-        self.plenty, self.looked = found >= limit, False
-        self.prefetch.note_claim(seconds)
+        return self.alone or self.room() > 0
 
     def take_in(self, reservations: Iterable[BareReservation], since: float) -> list[Attempt]:
         """Add what was claimed at `since`."""
@@ -145,14 +133,10 @@ class InFlight:
 
     def next(self) -> Attempt | None:
         """Take the next message to start."""
-        return _first(self.waiting)
-
-    def take_claimed(self) -> list[Attempt]:
-        """Take what was claimed together with a settlement."""
-        attempts: list[Attempt] = []
-        while (attempt := _first(self.claimed)) is not None:
-            attempts.append(attempt)
-        return attempts
+        try:
+            return self.waiting.popleft()
+        except IndexError:
+            return None
 
     def next_batch(self, limit: int) -> list[Attempt]:
         """Take the next messages to start together: up to `limit`, all from one queue."""
@@ -208,10 +192,3 @@ class InFlight:
     def ours(self) -> Sequence[Attempt]:
         """The attempts whose leases must be extended: in hand, and neither lost nor given up on."""
         return [attempt for attempt in self.held.copy() if attempt.error is None]
-
-
-def _first(line: deque[Attempt]) -> Attempt | None:
-    try:
-        return line.popleft()
-    except IndexError:
-        return None

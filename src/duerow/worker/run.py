@@ -177,7 +177,7 @@ class Run:
         retries: the retry policy of each queue by its name, if there are several queues.
         metrics: the metrics of its database; None: its own, which nobody reads.
         quiet: whether to keep error texts, which may quote payloads, out of its log.
-        settles_and_reserves: whether its queue can settle and reserve in one go.
+        in_one_go: whether its queue can settle and reserve in one go.
     """
 
     def __init__(
@@ -188,9 +188,9 @@ class Run:
         retries: Mapping[str, RetryPolicy] | None = None,
         metrics: Metrics | None = None,
         quiet: bool = False,
-        settles_and_reserves: bool = False,
+        in_one_go: bool = False,
     ) -> None:
-        self._settles_and_reserves = settles_and_reserves and options.rate is None and not options.by_permit
+        self._in_one_go = in_one_go and options.one_by_one and options.concurrency == 1 and options.rate is None
         self.queue, self.options, self.until = queue, options, check_until(until)
         self.queues = list(retries) if retries else [queue]
         self._retries = retries
@@ -255,10 +255,9 @@ class Run:
         self.journal.limited(limits)
 
     @property
-    def claims_with_settlements(self) -> bool:
-        """Whether the next settlement also claims: if there are more messages, and nothing else limits the claim."""
-        may = self._settles_and_reserves and self.limits == NONE and not (self.over or self.crowded)
-        return may and self.in_flight.plenty
+    def settles_and_claims(self) -> bool:
+        """Whether a slot that settles a message also claims the next one: if it is the only slot, and may go on."""
+        return self._in_one_go and self.limits == NONE and not (self.over or self.in_flight.apart)
 
     def looks(self, attempt: Attempt) -> Look | None:
         """Return a function that looks at the handler of an attempt; None: it has not begun."""

@@ -14,8 +14,7 @@ import msgspec
 from duerow.errors import DuerowError, LeaseLost, StoreRefused, StoreUnavailable
 from duerow.plan import Plan
 from duerow.reservation import BareReservation
-from duerow.settlement import Release, Rollback, Settlement
-from duerow.store import Refused
+from duerow.settlement import Rollback, Settlement
 from duerow.worker.attempt import Attempt
 from duerow.worker.in_flight import Ended, by_queue
 from duerow.worker.outage import Backoff
@@ -34,10 +33,12 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class SettleAndReserve(msgspec.Struct, frozen=True):
-    """End these turns and claim up to `limit` messages; answered with the refused turns, and with reservations."""
+    """End these turns, and claim a message if that can be done at the same time.
+
+    Answered with the refused turns, and with reservations; None instead of these: nothing was claimed.
+    """
 
     pairs: Iterable[tuple[BareReservation, Settlement]]
-    limit: int
 
 
 class WriteCounts(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ class Settler:
                 for part in by_queue(batch):
                     yield from self.settle(part)
             elif batch:
-                yield from self.settle(batch, claims=not self._run.options.one_by_one)
+                yield from self.settle(batch)
             elif closing:
                 yield from self._write_counts()
                 return
@@ -97,19 +98,13 @@ class Settler:
         except (StoreUnavailable, StoreRefused) as error:
             self._run.journal.not_counted(error)
 
-    def settle(self, batch: Sequence[Ended], claims: bool = False) -> Plan[None]:
+    def settle(self, batch: Sequence[Ended], claims: bool = False) -> Plan[Sequence[BareReservation] | None]:
         """Carry out what was decided; a turn that cannot be settled is a failed attempt at that message alone.
 
-        With `claims`, claim more messages at the same time if there is room for them and nobody else is claiming.
+        With `claims`, claim a message at the same time if possible, and return the reservations; None: not possible.
         """
-        claiming = self._in_flight.claiming
-        if not (claims and self._run.claims_with_settlements and claiming.acquire(blocking=False)):
-            errors = yield from self._carry_out(batch)
-        else:
-            try:
-                errors = yield from self._carry_out(batch, self._in_flight.room(len(batch)))
-            finally:
-                claiming.release()
+        claimed: list[Sequence[BareReservation]] = []
+        errors = yield from self._carry_out(batch, claimed if claims else None)
         if errors:
             failed = self._failures(errors)
             batch = [ended for ended in batch if ended.attempt not in errors]
@@ -117,6 +112,7 @@ class Settler:
                 batch += yield from self._settle_failures(failed)
         self._in_flight.let_go(errors or ())
         yield self.settled(batch)
+        return claimed[0] if claimed else None
 
     def settled(self, batch: Sequence[Ended]) -> Freed:
         """Let go of turns that have ended as decided, and return what to tell the fetcher."""
@@ -155,21 +151,32 @@ class Settler:
         self._in_flight.let_go([attempt])
         return Freed(self._wakes([]))
 
-    def _carry_out(self, batch: Sequence[Ended], room: int = 0) -> Plan[dict[Attempt, Exception]]:
-        """Settle, however long the database takes to answer; return what was refused, and why."""
+    def _carry_out(
+        self, batch: Sequence[Ended], claimed: list[Sequence[BareReservation]] | None = None
+    ) -> Plan[dict[Attempt, Exception]]:
+        """Settle, however long the database takes to answer; return what was refused, and why.
+
+        If `claimed` is given, also claim in the first try, and add the reservations, unless that was not possible.
+        """
         outage = Backoff()
         while True:
             pairs = ((one.attempt.reservation, one.settlement) for one in batch)
+            along, claimed = claimed, None
             try:
-                refused = yield from self._settle_and_claim(pairs, room) if room else _settle(pairs)
+                if along is None:
+                    refused = yield Settle(pairs)
+                else:
+                    refused, reservations = yield SettleAndReserve(pairs)
+                    along += [] if reservations is None else [reservations]
             except StoreUnavailable as error:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost
-                room = 0
                 seconds = outage.next()
                 self._run.journal.unavailable("settle on", error, seconds)
                 yield Pause(seconds)
             except Exception as error:
+                if along is not None:
+                    continue  # the claim may be at fault
                 # One of the turns is at fault, and none was changed.
                 return (yield from self._carry_out_apart(batch, error))
             else:
@@ -178,21 +185,6 @@ class Settler:
                 why = {one.receipt: one.error for one in refused}
                 attempts = [one.attempt for one in batch]
                 return {one: why[one.reservation.receipt] for one in attempts if one.reservation.receipt in why}
-
-    def _settle_and_claim(
-        self, pairs: Iterable[tuple[BareReservation, Settlement]], room: int
-    ) -> Plan[Sequence[Refused]]:
-        """Settle, and take in what was claimed at the same time, or give it back if the run is over by now."""
-        in_flight, since = self._in_flight, monotonic()
-        refused, reservations = yield SettleAndReserve(pairs, room)
-        in_flight.note_claim(room, len(reservations), monotonic() - since)
-        in_flight.looked = not reservations
-        in_flight.claimed.extend(in_flight.take_in(reservations, since))
-        if self._run.over:  # the supervisor may have looked already
-            for attempt in in_flight.take_claimed():
-                in_flight.end(attempt, Release())
-        found: Sequence[Refused] = refused
-        return found
 
     def _carry_out_apart(self, batch: Sequence[Ended], error: Exception) -> Plan[dict[Attempt, Exception]]:
         """Settle each half separately, until the turn that cannot be settled stands alone."""
@@ -250,8 +242,3 @@ class Settler:
             return True  # the next message of its group may now be due
         delays = [one.delay or _NOW for one in (ended.settlement for ended in batch) if isinstance(one, Rollback)]
         return bool(delays) and monotonic() + min(delays).total_seconds() < run.sleeps_until
-
-
-def _settle(pairs: Iterable[tuple[BareReservation, Settlement]]) -> Plan[Sequence[Refused]]:
-    refused: Sequence[Refused] = yield Settle(pairs)
-    return refused

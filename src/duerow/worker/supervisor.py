@@ -185,7 +185,5 @@ class Supervisor:
         yield TurnsEnded()
 
     def _give_back(self) -> None:
-        for attempt in self._in_flight.take_claimed():
+        while (attempt := self._in_flight.next()) is not None:
             self._in_flight.end(attempt, Release())
-        while (waiting := self._in_flight.next()) is not None:
-            self._in_flight.end(waiting, Release())

@@ -89,6 +89,7 @@ async def send_together(raw: Any, cursor: Callable[[], Any], statements: AsyncIt
                     await sent[-1].execute(text, values)
             except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
                 failed = error
+                await raw.close()  # otherwise the end of the pipeline would commit what was sent
     except Exception as error:
         failed = failed or error
     if failed is not None:

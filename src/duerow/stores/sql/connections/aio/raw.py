@@ -68,7 +68,8 @@ class Raw:
                 return await send_all(self.raw, self._cursor, statements)
             return [await self._fetched(one) for one in await send_together(self.raw, self._cursor, statements)]
         except Exception as error:
-            known = explained(self.dialect, error)
+            unsure = alone and not self.begun and bool(self.raw.autocommit)  # then the last statement has committed
+            known = explained(self.dialect, error, unsure, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error

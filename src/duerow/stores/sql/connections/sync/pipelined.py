@@ -90,6 +90,7 @@ def send_together(raw: Any, cursor: Callable[[], Any], statements: Iterator[tupl
                     sent[-1].execute(text, values)
             except Exception as error:  # psycopg would raise it again, and log it, when the pipeline ends
                 failed = error
+                raw.close()  # otherwise the end of the pipeline would commit what was sent
     except Exception as error:
         failed = failed or error
     if failed is not None:

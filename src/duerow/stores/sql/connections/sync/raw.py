@@ -82,7 +82,8 @@ class Raw:
                 return send_all(self.raw, self._new_cursor, statements)
             return [_fetched(one) for one in send_together(self.raw, self._new_cursor, statements)]
         except Exception as error:
-            known = explained(self.dialect, error)
+            unsure = alone and not self.begun and bool(self.raw.autocommit)  # then the last statement has committed
+            known = explained(self.dialect, error, unsure, in_line=True)
             if known is None or known is error:
                 raise
             raise known from error
