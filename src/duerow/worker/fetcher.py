@@ -6,6 +6,7 @@ Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from math import inf
 from time import monotonic
@@ -113,10 +114,11 @@ class Fetcher:
         self._looked = reservations is not None and not reservations
         if not reservations:
             return []
-        if self._run.over:
+        with suppress(StoreUnavailable):  # the run is over and cannot give a message back, so its lease has to end
+            if not self._run.over:
+                return (yield from self._admit(reservations, since))
             yield from self._give_back(reservations)
-            return []
-        return (yield from self._admit(reservations, since))
+        return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim; if there is nothing, tell the store, claim once more, and sleep."""

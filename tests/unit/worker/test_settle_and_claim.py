@@ -132,6 +132,21 @@ def test_what_is_claimed_while_the_run_ends_is_given_back_at_once() -> None:
     assert asked[1] == (Settle, [(more[0], Release())])
 
 
+def test_what_cannot_be_given_back_because_the_database_is_away_is_left_to_its_lease() -> None:
+    worker_run = a_run()
+    more = reserved(1)
+
+    def answer(step: Any) -> Any:
+        if isinstance(step, Settle):
+            raise StoreUnavailable("away")
+        worker_run.over = True
+        return [], more
+
+    asked, attempts, _ = settle(worker_run, done(worker_run), answer)
+    assert [kind for kind, _ in asked] == [SettleAndReserve, Settle]
+    assert attempts == []
+
+
 @pytest.mark.parametrize(("found", "looked"), [([], True), (None, False)])
 def test_a_claim_that_found_nothing_is_not_made_again_before_the_fetcher_asks_when_to_wake(
     found: Any, looked: bool
