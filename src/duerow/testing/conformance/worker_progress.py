@@ -34,20 +34,21 @@ def test_how_far_a_handler_is_can_be_read_while_it_works(shop: Workshop) -> None
 
 
 def test_a_handler_learns_that_its_message_was_cancelled_and_changes_nothing(shop: Workshop) -> None:
-    gate = Gate()
+    begun, gate = Gate(), Gate()
     told: list[tuple[bool, type]] = []
 
     async def handle(message: Message) -> None:
         attempt = current()
         assert attempt is not None
         attempt.when_over(lambda error: gate.open())
+        begun.open()
         await gate.passed()
         told.append((attempt.cancelled, type(attempt.error)))
 
     pushed = shop.queue.push("scan")
     waiting = shop.queue.push("later", delay=timedelta(hours=1))
     running = shop.start(handle, "idle", lease=LEASE, heartbeat=BEAT)
-    eventually(lambda: (found := shop.queue.get(pushed.id)) and found.leased_by)
+    begun.block()
     assert shop.queue.cancel(pushed.id)
     running.join()
     assert told == [(True, MessageGone)]
@@ -59,6 +60,7 @@ def test_a_handler_learns_that_its_message_was_cancelled_and_changes_nothing(sho
 def test_handlers_that_take_long_learn_soon_that_their_messages_were_cancelled(shop: Workshop) -> None:
     """The heartbeats come hourly: no handler waits for one."""
     told = {"first": Gate(), "second": Gate()}
+    begun: list[str] = []
     errors: list[type] = []
 
     async def handle(message: Message) -> None:
@@ -70,11 +72,12 @@ def test_handlers_that_take_long_learn_soon_that_their_messages_were_cancelled(s
             told[message.payload].open()
 
         attempt.when_over(note)
+        begun.append(message.payload)
         await told[message.payload].passed()
 
     pushed = {payload: shop.queue.push(payload).id for payload in told}
     running = shop.start(handle, "idle", concurrency=2, lease=timedelta(hours=4), heartbeat=timedelta(hours=1))
-    eventually(lambda: shop.queue.stats().leased == 2)
+    eventually(lambda: len(begun) == 2)
     for payload, gate in told.items():  # the second is cancelled when the worker certainly listens
         assert shop.queue.cancel(pushed[payload])
         gate.block()
