@@ -18,6 +18,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,12 @@ STEPS = (
     "reserve and commit in batches",
     "push for the worker",
     "worker in batches",
+    "push for the worker of single messages",
+    "worker, one transaction each",
 )
 """What both do in each round."""
 
-UNMEASURED = ("push for the worker",)
+UNMEASURED = ("push for the worker", "push for the worker of single messages")
 """What was measured under another name."""
 
 WARMING = 2
@@ -102,8 +105,8 @@ def serve(url: str, count: int) -> None:
         while reservations := queue.reserve_many(BATCH):
             queue.commit_many(reservations)
 
-    def work() -> None:
-        duerow.Worker(queue, lambda message: None, batch=BATCH, concurrency=1).run(until="idle")
+    def work(batch: int = BATCH) -> None:
+        duerow.Worker(queue, lambda message: None, batch=batch, concurrency=1).run(until="idle")
 
     done: list[tuple[Callable[[], None], int]] = [
         (push_singly, single),
@@ -112,6 +115,8 @@ def serve(url: str, count: int) -> None:
         (settle_many, count),
         (push_many, count),
         (work, count),
+        (push_singly, single),
+        (partial(work, 1), single),
     ]
     steps = dict(zip(STEPS, done, strict=True))
     for line in sys.stdin:
