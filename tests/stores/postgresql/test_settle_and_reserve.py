@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import Engine, literal_column, select, text
 
 import duerow
 from duerow import Commit, Draft
-from duerow.errors import DuerowError, StoreRefused
+from duerow.errors import DuerowError, StoreRefused, StoreUnavailable
 from duerow.plan import Several
+from duerow.stores.sql.connections.sync import raw
+from duerow.stores.sql.connections.sync.pipelined import send_together
 from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.statements import Statement, Step
 from duerow.testing.conformance.fixtures import Place
@@ -40,6 +43,30 @@ def test_if_the_second_statement_fails_the_first_is_undone(database: duerow.Data
         database.run(plan)
     assert queue.count() == 1
     assert queue.commit_many([one]) == []
+
+
+def test_a_lost_answer_of_both_says_that_they_may_have_been_done(
+    database: duerow.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = database.queue("mail")
+    queue.push("hello")
+    (one,) = queue.reserve_many(1)
+    store: Any = database.store
+    commit = store.messages.settle([duerow.store.Turn(one.receipt, duerow.store.Committed())])
+
+    def cut(connection: Any, *more: Any) -> Any:
+        send_together(connection, *more)
+        connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def plan() -> Any:
+        yield Several([next(commit)], alone=True)
+
+    monkeypatch.setattr(raw, "send_together", cut)
+    with pytest.raises(StoreUnavailable) as raised:
+        database.run(plan)
+    assert raised.value.outcome == "unknown"
+    assert queue.count() == 0
 
 
 def test_a_claim_that_the_database_refuses_leaves_the_turn_settled_and_is_raised(database: duerow.Database) -> None:
