@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from hashlib import sha256
+from math import ceil
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,7 +72,7 @@ class Office:
         self.allowed.append((self.now, self.worker_run.in_flight.room()))
         if isinstance(step, AwaitChange):
             assert step.seconds <= LEASE / 3
-            self.now += step.seconds
+            self.now = ceil((self.now + step.seconds) * 1024) / 1024  # so that sums and differences are exact
             for moment in [moment for moment in self.at if moment <= self.now]:
                 self.at.pop(moment)()
             self.worker_run.closing = self.now >= self.until
