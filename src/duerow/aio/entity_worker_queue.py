@@ -91,7 +91,6 @@ class EntityWorkerQueue(Queue):
     """
 
     locked_while_handled = True
-    _in_one_go = None  # `on_done` may have to be called in the transaction
 
     def __init__(
         self,

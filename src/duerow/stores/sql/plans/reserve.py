@@ -100,11 +100,12 @@ class ReservePlans(Plans):
         if dead_letter is not None or keep is not None or len(turns) > self.context.dialect.chunk:
             return None
         claim = self._claim(queue, limit, lease, attempts, consumer, None, None, kinds)
-        step = self._claims.only_step(claim) if only_commits(turns) else None
-        if step is None:
+        only = self._claims.only_step(claim) if only_commits(turns) else None
+        if only is None:
             return None
-        ended, rows = yield Several([self._settle.commit_step(turns), step[0]], alone=True)
-        step[1](rows)
+        step, take = only
+        ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
+        take(rows)
         yield from claim.after_bury()
         return after_commit(turns, ended), Reserved(_in_line(claim.records), claim.given)
 
