@@ -18,6 +18,7 @@ from duerow.testing.conformance.fixtures import Place
 from duerow.testing.torture import Options, other_version, tables, torture
 from duerow.testing.torture.environment import MAIL, Setting
 from duerow.testing.torture.evidence import Row, Span
+from duerow.testing.torture.ledger import Ledger
 from duerow.testing.torture.options import any_seed
 from duerow.testing.torture.run import LEAST
 from duerow.testing.torture.upgrade import AT_ONCE, LOG, MORTAL, Upgrade, check_number, knowing
@@ -67,6 +68,23 @@ def test_processes_that_migrate_at_once_make_each_migration_once_whoever_dies(
     made = [name for file in told if file.exists() for name in file.read_text().splitlines()]
     assert sorted(made) == sorted({*made} & {*NAMES[NEWEST - 2 :]})
     setting.access.drop()
+
+
+@pytest.mark.parametrize("version", [1, NEWEST - 1])
+def test_tables_of_an_earlier_version_begin_with_messages_which_the_upgrade_keeps(place: Place, version: int) -> None:
+    setting = Setting(place.url, {"prefix": tables.prefix_of(9)}, seed=version)
+    tables.create(setting, version)
+    reader, access = tables.Reader(setting), setting.access
+    assert reader.made() == [*enumerate(NAMES[:version], 1)]
+    left = sorted(access.messages())
+    assert len(left) >= tables.LEFT
+    assert any(leased_by is not None for *_, leased_by in left)
+    pushed = {line.message for line in Ledger(setting).lines() if line.what == "pushed"}
+    assert pushed == {id for id, *_ in left}
+    duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
+    assert sorted(access.messages()) == left
+    access.drop()
+    access.close()
 
 
 def test_a_process_that_is_to_know_fewer_migrations_takes_the_tables_for_its_own_and_refuses_newer_ones(

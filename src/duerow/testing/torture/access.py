@@ -123,6 +123,13 @@ class Access(Protocol):
         """Create the ledger and the application's own table."""
         ...
 
+    def at_version(self, version: int) -> AbstractContextManager[None]:
+        """Take the tables back to their present version at the end of the block, which may migrate them.
+
+        Only families whose tables have had several versions need this.
+        """
+        ...
+
     def drop(self) -> None:
         """Drop all tables whose names begin with the prefix."""
         ...

@@ -67,6 +67,13 @@ class Producer:
             except OUT_OF_LUCK:  # only the ledger may know what happened
                 time.sleep(PAUSE)
 
+    def leave(self, least: int) -> None:
+        """Push at least this many messages, and reserve some as consumers do that then die."""
+        while self.setting.access.waiting(WORKED) < least:
+            self.push_many()
+        for queue in self.queues.values():
+            queue.reserve()
+
     def push(self) -> None:
         """Push one message."""
         self._outside(1)

@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     column,
     create_engine,
+    delete,
     event,
     func,
     insert,
@@ -198,11 +199,19 @@ class SqlAccess:
         self.table.create(self.engine)
         self._item.create(self.engine)
 
+    @contextmanager
+    def at_version(self, version: int) -> Iterator[None]:
+        """See Access; each migration so far has only created tables."""
+        before = set(inspect(self.engine).get_table_names())
+        yield
+        self._drop(but=before)
+        migration = table(f"{self._prefix}schema", column("version"))
+        with self.engine.begin() as connection:
+            connection.execute(delete(migration).where(migration.c.version > version))
+
     def drop(self) -> None:
         """See Access."""
-        found = MetaData()
-        found.reflect(self.engine, only=lambda name, _: name.startswith(self._prefix))
-        found.drop_all(self.engine)
+        self._drop()
 
     def prefixes(self) -> Iterator[str]:
         """See Access."""
@@ -257,6 +266,11 @@ class SqlAccess:
         """See Access."""
         for engine in self._engines:
             engine.dispose()
+
+    def _drop(self, but: Collection[str] = ()) -> None:
+        found = MetaData()
+        found.reflect(self.engine, only=lambda name, _: name.startswith(self._prefix) and name not in but)
+        found.drop_all(self.engine)
 
     def _engine(self, level: str | None) -> Engine:
         """Return an engine for the application, whose connections have an isolation level from the start."""

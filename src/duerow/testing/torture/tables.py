@@ -15,8 +15,15 @@ from duerow.testing.torture.access import PREFIX
 from duerow.testing.torture.environment import WORKED, Setting
 from duerow.testing.torture.evidence import Item, Row, Turn
 from duerow.testing.torture.pipelines import STATIONS
+from duerow.testing.torture.producer import Producer
 from duerow.testing.torture.sides import Side
 from duerow.testing.torture.upgrade import knowing
+
+WRITABLE: Final = 5
+"""The earliest version of the tables with which this version of duerow can push and reserve, history included."""
+
+LEFT: Final = 40
+"""The least number of messages that tables of an earlier version have before they are upgraded."""
 
 DROPPING: Final = 30.0
 """Seconds within which the tables of a run must be dropped."""
@@ -42,11 +49,27 @@ def check_is_free(setting: Setting) -> None:
 
 
 def create(setting: Setting, first: int | None = None) -> None:
-    """Create the tables of a run afresh, with this many migrations; None: with all."""
+    """Create the tables of a run afresh.
+
+    Args:
+        setting: the settings for the database.
+        first: the version of the tables, in which messages are then left for the upgrade to keep; None: the current
+            version, without messages.
+    """
     drop(setting)
-    with knowing(setting.url, first):
-        duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
+    _migrate(setting, first)
     setting.access.create()
+    if first is not None:
+        able = max(first, WRITABLE)
+        with setting.access.at_version(first):
+            _migrate(setting, able)
+            with knowing(setting.url, able), setting.open() as database:
+                Producer(setting, database).leave(LEFT)
+
+
+def _migrate(setting: Setting, version: int | None) -> None:
+    with knowing(setting.url, version):
+        duerow.connect(setting.url, migrate=True, **setting.all_settings).close()
 
 
 def create_by(side: Side, setting: Setting, told: Path) -> None:
