@@ -115,7 +115,7 @@ def _changes(station: Frame, before: Mapping[str, str], after: Mapping[str, str]
         was, now = before.get(path), after.get(path)
         if was == now or any(path.startswith((f"{parent}.", f"{parent}[")) for parent in parents):
             continue
-        if was is None or now is None or _plain(was) != _plain(now):
+        if was is None or now is None or plain(was) != plain(now):
             parents.append(path)  # its nested fields are not reported separately
         yield ColumnChange(station.name, path, was, now, _fits(station, was, now))
 
@@ -128,7 +128,7 @@ def _fits(station: Frame, before: str | None, after: str | None) -> bool:
         return REQUIRED not in after
     if any(mark in after and mark not in before for mark in (NOT_NULL, REQUIRED)):
         return False
-    return _is_as_wide(_plain(before), _plain(after), given=station.schema is not None)
+    return _is_as_wide(plain(before), plain(after), given=station.schema is not None)
 
 
 def _is_as_wide(before: str, after: str, given: bool) -> bool:
@@ -156,5 +156,6 @@ def _is_as_wide(before: str, after: str, given: bool) -> bool:
     return scale >= places and precision - scale >= digits - places
 
 
-def _plain(of: str) -> str:
+def plain(of: str) -> str:
+    """Return a column's type without its marks."""
     return of.removesuffix(REQUIRED).removesuffix(NOT_NULL)

@@ -2,7 +2,8 @@
 
 Read the modules in this order: `runner` (the driver), `jobs` and `task` (message stations, on the driver and in
 executors), `frames`, `batch`, `read`, `write` and `schema` (frame stations), `tables` (table stations), `probe` (what
-executors need), `report`, `progress` and `command` (output for people), `session` and `java` (Spark on this machine).
+executors need), `report`, `progress` and `command` (output for people), `openlineage` (events for data catalogs),
+`session` and `java` (Spark on this machine).
 
 Names are imported on first use, like those of `duerow`, because tasks need few of them.
 """

@@ -55,6 +55,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="STATION", help="Run this frame station although its columns have changed. Repeatable."),
     ] = None,
+    lineage: Annotated[
+        bool, typer.Option("--lineage", help="Report to OpenLineage what each station reads and writes.")
+    ] = False,
     prefix: Prefix = PREFIX,
     schema: Schema = None,
     as_json: AsJson = False,
@@ -85,6 +88,7 @@ def run(
             stop=stop,
             rehome=moves,
             new_columns=new_columns or (),
+            lineage=lineage,
             prefix=prefix,
             schema=schema,
             encryption=encryption(),

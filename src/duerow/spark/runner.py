@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -23,6 +23,7 @@ from duerow.spark.driver_sleep import SHORT_SLEEP, DriverSleep
 from duerow.spark.frames import FrameJob
 from duerow.spark.jobs import Job, MessageJob, SparkRun
 from duerow.spark.labels import cancel, context_of
+from duerow.spark.openlineage import Reporting, reporting, unreported
 from duerow.spark.options import WAYS, url_of
 from duerow.spark.probe import check_reach, probe
 from duerow.spark.progress import bars
@@ -41,6 +42,7 @@ from duerow.worker.outage import patiently
 from duerow.worker.run import Until, check_count, check_until
 
 if TYPE_CHECKING:
+    from openlineage.client import OpenLineageClient
     from pyspark.sql import SparkSession
 
 MESSAGES_PER_CHUNK: Final = 2_000
@@ -69,6 +71,7 @@ def run(
     rehome: Mapping[str, str] | None = None,
     new_columns: Collection[str] = (),
     progress: bool | None = None,
+    lineage: bool | OpenLineageClient = False,
     urlenv: str | None = None,
     urlfile: str | None = None,
     **settings: Any,
@@ -91,6 +94,8 @@ def run(
         new_columns: frame stations that may run although their columns have changed in a way that unfinished messages
             may not fit; messages that do not fit are buried one by one.
         progress: whether to show progress bars on standard error; default: if it is a terminal and `rich` is installed.
+        lineage: whether to report to OpenLineage which queues and tables each station reads and writes, through the
+            client that the environment configures, or through the given client; needs the extra `openlineage`.
         urlenv: instead of `url`: the environment variable of the driver that holds it.
         urlfile: instead of `url`: the file of the driver that holds it.
         settings: further arguments for `duerow.connect`.
@@ -98,7 +103,8 @@ def run(
     Raises:
         ConfigurationError: not exactly one of `url`, `urlenv` and `urlfile` is given; an executor lacks duerow, a
             database driver or access to the database; a function cannot be pickled; a removed station still has
-            messages; or unfinished messages may not fit the changed columns of a frame station.
+            messages; unfinished messages may not fit the changed columns of a frame station; or lineage is wanted, but
+            its package is not installed.
         NotSupported: the database cannot be reached from where Spark runs, or lacks what the stations need.
         StationFailed: the tasks of a station failed repeatedly. The messages that they held are due again when their
             leases end.
@@ -107,7 +113,8 @@ def run(
     """
     check_until(until)
     given = _url_of(url, urlenv, urlfile)
-    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome, new_columns) as runner:
+    report = reporting(lineage, given, settings, lasts=until is None)
+    with _runner(pipeline, given, spark, chunk, parallelism, settings, rehome, new_columns, report) as runner:
         return runner.run(until, stop or threading.Event(), progress)
 
 
@@ -146,6 +153,7 @@ def _runner(
     settings: dict[str, Any],
     rehome: Mapping[str, str] | None = None,
     new_columns: Collection[str] = (),
+    report: Reporting = unreported,
 ) -> Iterator[Runner]:
     if not isinstance(pipeline, Pipeline):
         raise ConfigurationError(f"run() takes a Pipeline, not {shown(pipeline)}")
@@ -159,13 +167,12 @@ def _runner(
         spark = spark or session()
         check_reach(spark, database)
         places = probe(spark, url, settings)
-        database._declare(pipeline, graph_with_columns(pipeline, spark), rehome, accepted)
+        graph = graph_with_columns(pipeline, spark)
+        database._declare(pipeline, graph, rehome, accepted)
         access = Access(secrets.token_hex(6), url, settings)
         runner = Runner(pipeline, spark, database, access, chunk, parallelism or places, places)
-        try:
+        with closing(runner), report(pipeline, graph):
             yield runner
-        finally:
-            runner.close()
 
 
 class Runner:
