@@ -4,7 +4,7 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
@@ -18,30 +18,12 @@ from sqlalchemy import Engine, text
 import duerow
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.worker_harness import Workshop
+from tests.growth import SAMPLES, Sample, growing
 
 SECONDS = float(os.environ.get("DUEROW_SOAK_SECONDS", "600"))
-SAMPLES = 40
-WARM = SAMPLES // 4
-"""Samples that are taken before things are expected to stay: caches, pools and tables are filled first."""
-
 BATCH = 100
 WAITING = 400
 """Messages that wait, from which on no more are pushed."""
-
-SLACK = {
-    "memory": (1.1, 16e6),
-    "descriptors": (1.2, 20),
-    "threads": (1.2, 4),
-    "connections": (1.2, 10),
-    "prepared": (1.5, 200),
-}
-"""By what factor, and by how much besides, a value may grow: pools of connections fill up slowly."""
-
-TABLES_SLACK = (1.5, 2e6)
-"""The same of tables and indexes, which vary with when they are vacuumed."""
-
-
-Sample = dict[str, float]
 
 
 async def handler(message: duerow.Message) -> Any:
@@ -107,19 +89,6 @@ def sample(database: duerow.Database) -> Sample:
     return found
 
 
-def growing(samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
-    """Return what grew: the most of the first half, without the time of warming up, and the least at the end."""
-    middle = (WARM + len(samples)) // 2
-    found = {}
-    for name in samples[0]:
-        before = max(one[name] for one in samples[WARM:middle])
-        after = min(one[name] for one in samples[-WARM // 2 :])
-        factor, more = SLACK.get(name, TABLES_SLACK)
-        if after > factor * before + more:
-            found[name] = (before, after)
-    return found
-
-
 @pytest.fixture
 def workshops(place: Place) -> Iterator[list[Workshop]]:
     """One for each face, on the same queue."""
@@ -163,15 +132,6 @@ def test_workers_of_a_long_run_take_no_more_at_its_end_than_at_its_beginning(wor
             f"{time.monotonic() - began:7.0f} s, {pushed} pushed", {name: int(one) for name, one in samples[-1].items()}
         )
     assert growing(samples) == {}
-
-
-def test_a_value_that_grows_is_noticed_and_one_that_varies_is_not():
-    flat = [{"memory": 50e6 + number % 5 * 1e6, "descriptors": 20.0 + number % 2} for number in range(SAMPLES)]
-    assert growing(flat) == {}
-    leaking = [{**one, "descriptors": 20.0 + 5 * number} for number, one in enumerate(flat)]
-    assert set(growing(leaking)) == {"descriptors"}
-    fat = [{**one, "memory": 50e6 + number * 3e6} for number, one in enumerate(flat)]
-    assert set(growing(fat)) == {"memory"}
 
 
 def test_tidying_empties_the_queue_of_moved_messages_even_if_they_are_in_a_group(tmp_path: Path):
