@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,11 +32,13 @@ class Few:
         url: of the user.
         open: opens one of them; None if the server refuses it as one too many.
         ends: ends the user's connections, but not those that `open` gave; returns how many there were.
+        shut: makes sure that no connection of another user that closes within the block makes room for one.
     """
 
     url: str
     open: Callable[[], Any]
     ends: Callable[[list[Any]], int]
+    shut: Callable[[list[Any]], AbstractContextManager[object]] = nullcontext
     _held: list[Any] = field(default_factory=list)
 
     @contextmanager
@@ -50,7 +52,8 @@ class Few:
                 if not self.ends(self._held):
                     break
             closing.callback(self._held.clear)
-            yield
+            with self.shut(self._held):
+                yield
 
 
 def test_a_handle_is_opened_once_there_are_connections_again(face: Face, place: Place, few: Few) -> None:

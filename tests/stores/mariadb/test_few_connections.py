@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import pymysql
@@ -16,6 +16,9 @@ from tests.stores.mariadb.callers import opened
 
 REFUSALS: Final = {"of the server": 1040, "of the user": 1226}
 """The numbers of the errors."""
+
+LEAST: Final = 10
+"""The least that a server of MariaDB takes for max_connections."""
 
 THEIRS: Final = "SELECT id FROM information_schema.processlist WHERE user = 'few'"
 
@@ -33,7 +36,7 @@ def few(request: pytest.FixtureRequest, place: Place, superuser: Any) -> Iterato
     if not limit:
         superuser.execute("SELECT COUNT(*) FROM information_schema.processlist")
         ((now,),) = superuser.fetchall()
-        superuser.execute(f"SET GLOBAL max_connections = {now + 10}")
+        superuser.execute(f"SET GLOBAL max_connections = {now + 2 * LEAST}")
 
     def open_one() -> Any:
         try:
@@ -53,7 +56,20 @@ def few(request: pytest.FixtureRequest, place: Place, superuser: Any) -> Iterato
             time.sleep(0.01)
         return int(ended)
 
-    yield Few(url, open_one, ends)
+    @contextmanager
+    def shut(held: list[Any]) -> Iterator[None]:
+        """Have a limit below what this user alone holds: others close their connections when they like."""
+        if limit:
+            yield
+            return
+        assert len(held) > LEAST
+        superuser.execute("SELECT @@max_connections")
+        ((before,),) = superuser.fetchall()
+        superuser.execute(f"SET GLOBAL max_connections = {LEAST}")
+        yield
+        superuser.execute(f"SET GLOBAL max_connections = {before}")
+
+    yield Few(url, open_one, ends, shut)
     superuser.execute(f"SET GLOBAL max_connections = {most}")
     ends([])
     superuser.execute("DROP USER 'few'@'127.0.0.1'")
