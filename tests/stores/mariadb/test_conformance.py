@@ -1,5 +1,6 @@
 """MariaDB keeps every promise."""
 
 from duerow.testing.conformance import promises
+from tests.stores import reference
 
-globals().update(promises())
+globals().update(promises() | {name: test for name, test in vars(reference).items() if name.startswith("test_")})
