@@ -3,13 +3,15 @@
 Both faces carry out the same statements of the same plans. What may still differ between the faces on a family are its
 two drivers, and half of the promises meets each of them often: so a promise is tried on one face of each family, which
 its name picks; on SQLite and in memory on the other one than elsewhere. What is about drivers and connections has files
-of its own, which run on both. Of a promise with several examples each is tried on SQLite, in memory and on one of the
-servers, which its name picks. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried,
-each with the promises that their names pick: a third, and of the three that take longest an eighth.
+of its own, which run on both. Of a promise with several examples each is tried in memory and on one of the databases,
+which its name picks; so are those of rows of the user's own. Where Hypothesis makes the examples, it makes a third of
+them on a database. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried, each with
+the promises that their names pick: a quarter, and of the three that take longest a sixteenth.
 
 What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills. It is tried on one
 of SQLite and PostgreSQL, which the test's name picks, and kills on one face; the data source, which asks each of them
-in its own way, on both. In memory half of the promises are tried with transactions, and half without.
+in its own way, on both. One kind of worker is tried in memory, and the other one on the database, which meets a third
+of several examples. In memory half of the promises are tried with transactions, and half without.
 
 Behind HTTP there are the plans of another store, so a share of the promises is tried there.
 """
@@ -17,9 +19,11 @@ Behind HTTP there are the plans of another store, so a share of the promises is 
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
+from hypothesis import settings
 
 FACES = ("sync", "async")
 
@@ -31,8 +35,11 @@ FAMILIES = {"memory", "sqlite", "postgresql", "mysql", "mariadb", "mongodb", "ht
 TURNED = {"memory", "sqlite"}
 """Those where it is the other one than on the others."""
 
-SERVERS = ("postgresql", "mariadb", "mongodb")
-"""Those of which one is picked for each example of a promise that has several."""
+EXAMPLES = {
+    **dict.fromkeys(stores := ("sqlite", "postgresql", "mariadb", "mongodb"), stores),
+    "entity": ("sqlite", "postgresql", "mariadb"),
+}
+"""Those of which one is picked for each example of a promise that has several, by folder."""
 
 CHOSEN = {
     ("mariadb", "crash"): ("workers_killed_at_any_moment",),
@@ -60,11 +67,14 @@ OF_PROMISES = {"test_conformance.py", "test_processes.py", "test_contention.py"}
 """Files whose promises are tried on one face of each family."""
 
 WAYS = {
-    "test_every_change_holds_when_the_caller_commits": 8,
-    "test_every_change_is_undone_when_the_caller_rolls_back": 8,
-    "test_a_change_within_the_callers_own_transaction_has_no_limit": 8,
+    "test_every_change_holds_when_the_caller_commits": 16,
+    "test_every_change_is_undone_when_the_caller_rolls_back": 16,
+    "test_a_change_within_the_callers_own_transaction_has_no_limit": 16,
 }
-"""Of how many ways to hold a transaction one is tried with a promise that takes long; of three with the others."""
+"""Of how many ways to hold a transaction one is tried with a promise that takes long; of four with the others."""
+
+MADE = 3
+"""Of how many examples one is tried on a database, where Hypothesis makes them, and of those of workers."""
 
 SHARES = {"http": 12}
 """Of how many promises one is tried on a folder that leads to the plans of another store."""
@@ -107,11 +117,26 @@ def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, ob
     return made
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Have Hypothesis make fewer examples of a promise on a database; `make soak` has it make all of them."""
+    test: Any = pyfuncitem.function
+    short = pyfuncitem.config.option.markexpr == "not soak" and of_promises(pyfuncitem)
+    if not short or family_of(pyfuncitem) == "memory" or not getattr(test, "is_hypothesis_test", False):
+        return (yield)
+    usual = test._hypothesis_internal_use_settings
+    with pytest.MonkeyPatch.context() as patch:
+        fewer = settings(usual, max_examples=-(-usual.max_examples // MADE))
+        patch.setattr(test, "_hypothesis_internal_use_settings", fewer)
+        return (yield)
+
+
 def left_to_soak(tests: Sequence[pytest.Function]) -> set[pytest.Function]:
     """Return those of the tests of a function that `make test` does not run."""
     left = {item for item in tests if not is_chosen(item) or is_left(item)}
     left.update(on_other_databases([item for item in tests if is_on_one_database(item)]))
     left.update(in_other_ways([item for item in tests if of_promises(item) and item not in left]))
+    left.update(by_other_workers([item for item in tests if item.path.parent.name == "workers" and item not in left]))
     return left
 
 
@@ -131,9 +156,10 @@ def is_of_other_pair(item: pytest.Function) -> bool:
 
 def in_other_ways(items: Sequence[pytest.Function]) -> list[pytest.Function]:
     """Return those of the promises' tests that are tried in another way than their names pick; one of each stays."""
-    promises: dict[tuple[Path, str], list[pytest.Function]] = defaultdict(list)
+    promises: dict[tuple[Path, str, str], list[pytest.Function]] = defaultdict(list)
     for item in items:
-        promises[item.path, item.originalname].append(item)
+        family = family_of(item) if item.path.parent.name == "entity" else ""
+        promises[item.path, item.originalname, family].append(item)
     others: list[pytest.Function] = []
     for tests in promises.values():
         left = [item for item in tests if is_another(item)]
@@ -178,9 +204,38 @@ def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function
     return [on[DATABASES[crc32(name.encode()) % len(DATABASES)]] for name, on in both.items()]
 
 
+def by_other_workers(items: Sequence[pytest.Function]) -> list[pytest.Function]:
+    """Return those of tests in memory and on a database that are by the other kind of worker than their names pick.
+
+    Of several examples a third is tried on a database as well, and one at least.
+    """
+    found: dict[tuple[str, str], list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        others = [word for word in words(item) if word not in {*FACES, *FAMILIES}]
+        found[item.originalname, "-".join([item.path.name, item.originalname, *others])].append(item)
+    left: list[pytest.Function] = []
+    examples: dict[str, list[tuple[str, list[pytest.Function]]]] = defaultdict(list)
+    for (test, name), tests in found.items():
+        if {family_of(item) == "memory" for item in tests} == {True, False}:
+            in_memory = FACES[crc32(name.encode()) % len(FACES)]
+            left += [item for item in tests if is_of(item, set(FACES)) and is_other_worker(item, in_memory)]
+            examples[test].append((name, [item for item in tests if family_of(item) != "memory"]))
+    for tried in examples.values():
+        first = min(tried, key=lambda example: crc32(example[0].encode()))
+        for name, tests in tried:
+            if crc32(name.encode()) // len(FACES) % MADE and name != first[0]:
+                left += tests
+    return left
+
+
+def is_other_worker(item: pytest.Function, in_memory: str) -> bool:
+    """Return whether a test is in memory by another kind of worker than this, or on a database by this one."""
+    return (in_memory in words(item)) != (family_of(item) == "memory")
+
+
 def is_another(item: pytest.Function) -> bool:
     """Return whether the name of a promise picks another way to try it than this one."""
-    return is_other_face(item) or is_other_kind(item) or is_other_way(item) or is_on_another_server(item)
+    return is_other_face(item) or is_other_kind(item) or is_other_way(item) or is_on_another_database(item)
 
 
 def is_other_face(item: pytest.Function) -> bool:
@@ -200,21 +255,22 @@ def is_other_kind(item: pytest.Function) -> bool:
     return KINDS[number_of(item, {*FACES, *KINDS}) // len(FACES) % len(KINDS)] != kinds[0]
 
 
-def is_on_another_server(item: pytest.Function) -> bool:
-    """Return whether an example of a promise is tried on another server than this one; one of each stays on each."""
-    server = item.path.parent.name
+def is_on_another_database(item: pytest.Function) -> bool:
+    """Return whether an example of a promise is tried on another database than this one; one of each stays on each."""
+    databases = EXAMPLES.get(item.path.parent.name, ())
     examples = [word for word in words(item) if word not in {*FACES, *KINDS, *FAMILIES}]
-    if server not in SERVERS or not examples or "begin" in item.fixturenames:
+    if family_of(item) not in databases or not examples or "begin" in item.fixturenames:
         return False
-    return SERVERS[number_of(item, {*FACES, *KINDS, *FAMILIES}) % len(SERVERS)] != server
+    return databases[number_of(item, {*FACES, *KINDS, *FAMILIES}) % len(databases)] != family_of(item)
 
 
 def is_other_way(item: pytest.Function) -> bool:
-    """Return whether a promise about transactions is tried in other ways to hold one; each promise is in a third."""
+    """Return whether a promise about transactions is tried in other ways to hold one; each promise is in a quarter."""
     if "begin" not in item.fixturenames or not words(item):
         return False
-    of = WAYS.get(item.originalname, 3)
-    return (crc32(item.originalname.encode()) + crc32(item.callspec.id.encode())) % of != 0
+    of = WAYS.get(item.originalname, 4)
+    places = sum(place for name, place in item.callspec.indices.items() if name != "face")  # so that none is left out
+    return (crc32(item.originalname.encode()) + places) % of != 0
 
 
 def number_of(item: pytest.Function, ways: set[str]) -> int:
@@ -225,6 +281,11 @@ def number_of(item: pytest.Function, ways: set[str]) -> int:
 def is_of(item: pytest.Function, families: set[str]) -> bool:
     """Return whether a test runs on one of these families."""
     return not families.isdisjoint([*words(item), item.path.parent.name])
+
+
+def family_of(item: pytest.Function) -> str:
+    """Return the family that a test runs on, by its folder or its name; nothing if it names none."""
+    return next((name for name in [item.path.parent.name, *words(item)] if name in FAMILIES), "")
 
 
 def words(item: pytest.Function) -> list[str]:
