@@ -13,7 +13,7 @@ import duerow
 from tests.plans.bulk_rows import FEW, FULL, SMALL, Crowd, insertions
 from tests.plans.explain import OnSqlite
 from tests.plans.history import on_sqlite
-from tests.plans.operations import OPERATIONS, Operation
+from tests.plans.operations import OPERATIONS, Leased, Operation
 
 MARGIN = 50
 """How many rows more it may look at beside the crowd."""
@@ -71,15 +71,25 @@ def fill(path: Path, crowd: Crowd) -> None:
         connection.commit()
 
 
+@pytest.fixture(scope="module")
+def leased(files: Two) -> dict[Path, Leased]:
+    """The messages that operations are about, in each file."""
+    found: dict[Path, Leased] = {}
+    for path in (files.lonely, files.crowded):
+        with duerow.connect(f"sqlite:///{path}") as database:
+            found[path] = OnSqlite(database).leased()
+    return found
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_each_operation_finds_its_rows_by_an_index_and_a_crowd_makes_it_take_no_more_steps(
-    files: Two, operation: Operation
+    files: Two, leased: dict[Path, Leased], operation: Operation
 ) -> None:
     instructions = []
     for path in (files.lonely, files.crowded):
         with duerow.connect(f"sqlite:///{path}") as database:
             examining = OnSqlite(database)
-            examined = examining.examine(operation.plan(examining.store, examining.leased()))
+            examined = examining.examine(operation.plan(examining.store, leased[path]))
         assert examined.steps
         assert examined.scans == []
         assert examined.indexes <= operation.indexes, examined.indexes
