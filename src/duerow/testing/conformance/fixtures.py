@@ -6,7 +6,8 @@ store does not support that. hold: makes all writers wait within a block; None i
 calls that the store deliberately makes in the event loop's thread; none by default. harms: ways to damage the stored
 row of a message, by name; none if only the store itself can write rows. harms_out_of_line: ways after which no claim
 finds the row. largest_token: gives a row the largest possible token, which no claim can increment. crowd: how many
-messages tests of large batches push; a store sets it above its limit of parameters.
+messages tests of large batches push; a store sets it above its limit of parameters. scale: how many times as much races
+and workers do; more in long tests.
 """
 
 from __future__ import annotations
@@ -134,10 +135,19 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
+def scale(request: pytest.FixtureRequest) -> int:
+    """How many times as many messages as usual a race, or a worker, has: twice as many in long tests."""
+    return 2 if _is_long(request.config) else 1
+
+
+def _is_long(config: pytest.Config) -> bool:
+    return config.option.markexpr not in ("", "not soak")
+
+
+@pytest.fixture
 def recorded(request: pytest.FixtureRequest, place: Place) -> Iterator[Trace | None]:
     """A record of what the test's handles do, checked at its end; on servers only in long tests, otherwise None."""
-    long = request.config.option.markexpr not in ("", "not soak")
-    if not long and not place.url.startswith(("memory:", "sqlite:")):
+    if not _is_long(request.config) and not place.url.startswith(("memory:", "sqlite:")):
         yield None
         return
     trace = Trace()

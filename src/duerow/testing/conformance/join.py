@@ -349,11 +349,11 @@ def test_a_set_that_somebody_took_away_begins_anew(db: Database) -> None:
 
 
 def test_parts_that_arrive_at_once_make_each_set_once(
-    db: Database, face: Face, place: Place, clock: MovableClock
+    db: Database, face: Face, place: Place, clock: MovableClock, scale: int
 ) -> None:
     if not can_join(db):
         return
-    orders, each = 25, 4
+    orders, each = 12 * scale, 4
     parts = [(order, value) for order in range(orders) for value in range(each)]
     push(db, *sorted(parts, key=lambda part: hash((part, 7))))
     pipeline = joining(count=each, function=lambda parts: [values(parts), parts[0].payload["order"]])

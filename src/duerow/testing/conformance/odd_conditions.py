@@ -105,7 +105,7 @@ def fuzz(queue: Queue, examples: int) -> None:
 
 
 def test_whatever_is_given_is_answered_or_refused_by_an_error_of_duerows_own(db: Database, queue: Queue) -> None:
-    fuzz(queue, 60)
+    fuzz(queue, 20)
 
 
 @pytest.mark.soak

@@ -38,8 +38,10 @@ def race(face: Face, place: Place, clock: MovableClock, runners: Sequence[Race[T
         return list(threads.map(run, runners))
 
 
-def test_consumers_that_race_get_each_message_once(queue: Queue, face: Face, place: Place, clock: MovableClock) -> None:
-    pushed = [one.id for one in queue.push_many([Draft(number) for number in range(120)])]
+def test_consumers_that_race_get_each_message_once(
+    queue: Queue, face: Face, place: Place, clock: MovableClock, scale: int
+) -> None:
+    pushed = [one.id for one in queue.push_many([Draft(number) for number in range(60 * scale)])]
 
     def drain(size: int) -> Race[list[int]]:
         def consume(queue: Queue) -> list[int]:
@@ -57,9 +59,9 @@ def test_consumers_that_race_get_each_message_once(queue: Queue, face: Face, pla
 
 
 def test_pops_and_reserves_that_race_share_no_message(
-    queue: Queue, face: Face, place: Place, clock: MovableClock
+    queue: Queue, face: Face, place: Place, clock: MovableClock, scale: int
 ) -> None:
-    pushed = [one.id for one in queue.push_many([Draft(number) for number in range(120)])]
+    pushed = [one.id for one in queue.push_many([Draft(number) for number in range(60 * scale)])]
 
     def pop(queue: Queue) -> list[int]:
         mine: list[int] = []
@@ -175,18 +177,18 @@ def test_consumers_that_share_every_message_settle_each_turn_once(
 
 
 def test_pushes_replaces_claims_and_settlements_of_many_go_on_beside_each_other(
-    queue: Queue, face: Face, place: Place, clock: MovableClock
+    queue: Queue, face: Face, place: Place, clock: MovableClock, scale: int
 ) -> None:
     keys = [f"k-{number}" for number in range(20)]
 
     def replace(queue: Queue) -> int:
-        for turn in range(10):
+        for turn in range(6 * scale):
             queue.push_many([Draft(turn, key=key) for key in keys[:: 1 if turn % 2 else -1]], on_duplicate="replace")
         return 0
 
     def consume(queue: Queue) -> int:
         refused = 0
-        for turn in range(10):
+        for turn in range(6 * scale):
             batch = queue.reserve_many(10)
             settled = queue.commit_many(batch[::-1]) if turn % 2 else queue.rollback_many(batch, delay=seconds(0))
             assert all(isinstance(one.error, LeaseLost) for one in settled)
@@ -198,10 +200,10 @@ def test_pushes_replaces_claims_and_settlements_of_many_go_on_beside_each_other(
 
 
 def test_producers_and_consumers_of_groups_that_race_keep_the_order_of_each_and_leave_nobody_waiting(
-    queue: Queue, face: Face, place: Place, clock: MovableClock
+    queue: Queue, face: Face, place: Place, clock: MovableClock, scale: int
 ) -> None:
     """Each producer fills groups of its own, so that their order is known; consumers commit, give back and fail."""
-    each, producers = 12, 2
+    each, producers = 6 * scale, 2
     endings: dict[str, Settlement] = {"commit": Commit(), "release": Release(), "fail": Rollback(seconds(0))}
     done: dict[str, list[int]] = {}
     holding: set[str] = set()

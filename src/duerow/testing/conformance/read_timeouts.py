@@ -15,7 +15,7 @@ from duerow.testing.clock import MovableClock, hours
 from duerow.testing.conformance.fixtures import Begin, Place
 from duerow.testing.faces import Face
 
-MANY = 500
+MANY = 250
 """So many messages with payloads as below take more than a millisecond to be looked through on every machine."""
 
 NAMES = [f"field{n}" for n in range(40)]

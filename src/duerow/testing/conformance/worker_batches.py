@@ -22,15 +22,15 @@ WAYS = [
 
 
 @pytest.mark.parametrize("terms", WAYS)
-def test_every_message_is_in_one_batch_of_at_most_so_many(shop: Workshop, terms: dict[str, Any]) -> None:
-    shop.queue.push_many([Draft(number) for number in range(100)])
+def test_every_message_is_in_one_batch_of_at_most_so_many(shop: Workshop, terms: dict[str, Any], scale: int) -> None:
+    shop.queue.push_many([Draft(number) for number in range(50 * scale)])
     batches: list[list[int]] = []
 
     async def handle(messages: list[Message]) -> None:
         batches.append([message.payload for message in messages])
 
     shop.work(handle, "empty", whole_batch=True, **terms)
-    assert sorted(number for batch in batches for number in batch) == list(range(100))
+    assert sorted(number for batch in batches for number in batch) == list(range(50 * scale))
     assert {len(batch) for batch in batches} <= set(range(1, terms["batch"] + 1))
     assert shop.queue.count() == 0
 

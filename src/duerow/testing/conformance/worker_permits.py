@@ -102,16 +102,16 @@ def test_all_workers_together_run_so_many_handlers(shop: Workshop) -> None:
 @pytest.mark.parametrize("terms", [{"singleton": True}, {"cluster_concurrency": 2, "concurrency": 4}])
 @pytest.mark.parametrize("how", [{"batch": 1}, {"batch": 10}, {"batch": 10, "whole_batch": True}])
 def test_every_message_is_handled_once_and_the_permits_are_given_back(
-    shop: Workshop, terms: dict[str, Any], how: dict[str, Any]
+    shop: Workshop, terms: dict[str, Any], how: dict[str, Any], scale: int
 ) -> None:
-    shop.queue.push_many([Draft(number) for number in range(40)])
+    shop.queue.push_many([Draft(number) for number in range(20 * scale)])
     seen: list[int] = []
 
     async def handle(subject: Any) -> None:
         seen.extend(one.payload for one in (subject if isinstance(subject, list) else [subject]))
 
     shop.work(handle, "empty", **terms, **how)
-    assert sorted(seen) == list(range(40))
+    assert sorted(seen) == list(range(20 * scale))
     (name,) = shop.db.queues(reserved=True)
     left = shop.db.queue(name).find()
     assert [one.payload for one in left] == list(range(terms.get("cluster_concurrency", 1)))

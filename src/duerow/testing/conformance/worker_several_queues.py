@@ -27,8 +27,8 @@ def fill(shop: Workshop, count: int, *names: str) -> None:
 
 
 @pytest.mark.parametrize("terms", WAYS)
-def test_every_message_of_every_queue_is_handled_once(shop: Workshop, terms: dict[str, Any]) -> None:
-    fill(shop, 40, *THREE)
+def test_every_message_of_every_queue_is_handled_once(shop: Workshop, terms: dict[str, Any], scale: int) -> None:
+    fill(shop, 15 * scale, *THREE)
     seen: list[str] = []
 
     async def handle(message: Message) -> None:
@@ -36,13 +36,13 @@ def test_every_message_of_every_queue_is_handled_once(shop: Workshop, terms: dic
         assert message.payload.startswith(message.queue)
 
     shop.work(handle, "empty", names=THREE, **terms)
-    assert Counter(seen) == Counter(f"{name} {number}" for name in THREE for number in range(40))
+    assert Counter(seen) == Counter(f"{name} {number}" for name in THREE for number in range(15 * scale))
     assert shop.db.queues() == []
 
 
 @pytest.mark.parametrize("batch", [1, 6])
-def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, batch: int) -> None:
-    fill(shop, 60, "mail")
+def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, batch: int, scale: int) -> None:
+    fill(shop, 30 * scale, "mail")
     fill(shop, 4, "post")
     seen: list[str] = []
 
@@ -50,7 +50,7 @@ def test_a_queue_with_a_backlog_does_not_keep_others_waiting(shop: Workshop, bat
         seen.append(message.queue)
 
     shop.work(handle, names=THREE, batch=batch)
-    assert Counter(seen) == {"mail": 60, "post": 4}
+    assert Counter(seen) == {"mail": 30 * scale, "post": 4}
     # Claims are made ahead; the first is for one message, because nothing is known about the handler yet.
     assert seen[: 2 * 4 + 3].count("post") >= 3
 

@@ -89,17 +89,17 @@ def meddling(first: Callable[[], None]) -> Callable[[Any], None]:
 
 
 @pytest.mark.parametrize("terms", WAYS)
-def test_each_message_has_the_effect_of_its_handler_once(shop: Workshop, terms: dict[str, Any]) -> None:
+def test_each_message_has_the_effect_of_its_handler_once(shop: Workshop, terms: dict[str, Any], scale: int) -> None:
     if refused(shop):
         return
     effects = Effects(shop)
-    shop.queue.push_many([Draft(number) for number in range(50)])
+    shop.queue.push_many([Draft(number) for number in range(25 * scale)])
 
     async def handle(message: Message, connection: Any) -> None:
         await effects.write(connection, message.payload)
 
     shop.work(handle, "empty", transactional=True, **terms)
-    assert effects.seen() == [*range(50)]
+    assert effects.seen() == [*range(25 * scale)]
     assert shop.queue.count() == 0
 
 

@@ -22,27 +22,27 @@ WAYS = [
 
 
 @pytest.mark.parametrize("terms", WAYS)
-def test_every_message_is_handled_once_and_leaves_the_queue(shop: Workshop, terms: dict[str, Any]) -> None:
-    shop.queue.push_many([Draft(number) for number in range(40)])
+def test_every_message_is_handled_once_and_leaves_the_queue(shop: Workshop, terms: dict[str, Any], scale: int) -> None:
+    shop.queue.push_many([Draft(number) for number in range(20 * scale)])
     seen: list[int] = []
 
     async def handle(message: Message) -> None:
         seen.append(message.payload)
 
     shop.work(handle, "empty", **terms)
-    assert Counter(seen) == Counter(range(40))
+    assert Counter(seen) == Counter(range(20 * scale))
     assert shop.queue.count() == 0
 
 
-def test_one_handler_gets_the_messages_in_the_order_in_which_they_are_due(shop: Workshop) -> None:
-    shop.queue.push_many([Draft(number) for number in range(50)])
+def test_one_handler_gets_the_messages_in_the_order_in_which_they_are_due(shop: Workshop, scale: int) -> None:
+    shop.queue.push_many([Draft(number) for number in range(25 * scale)])
     seen: list[int] = []
 
     async def handle(message: Message) -> None:
         seen.append(message.payload)
 
     shop.work(handle, batch=7)
-    assert seen == list(range(50))
+    assert seen == list(range(25 * scale))
 
 
 @pytest.mark.parametrize("way", ["returned", "raised"])
