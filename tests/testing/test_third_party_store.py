@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import DOCS, blocks
 from tests.entry_points import install
 from tests.processes import run_program
@@ -59,8 +61,12 @@ def test_a_store_of_two_parts_keeps_their_promises_and_refuses_what_needs_anothe
     assert re.search(r"^\d+ passed, \d+ deselected, \d+ xfailed", said, re.MULTILINE), said
 
 
-def test_a_store_that_keeps_its_promises_passes(tmp_path: Path):
-    said = run_suite(tmp_path, "(peek and sync) or (reference and async)", WHOLE)
+@pytest.mark.parametrize(
+    "asked_for",
+    ["(peek and sync) or (extend and async)", pytest.param("reference and async", marks=pytest.mark.soak)],
+)
+def test_a_store_that_keeps_its_promises_passes(tmp_path: Path, asked_for: str):
+    said = run_suite(tmp_path, asked_for, WHOLE)
     assert re.search(r"^\d+ passed, \d+ deselected", said, re.MULTILINE), said
     assert "xfailed" not in said
 
