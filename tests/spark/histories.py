@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 BEGIN = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
 
-TURNS = (
-    "id long, token long, queue string, outcome string, moved_to string, headers map<string,string>, "
-    "created_at timestamp, first_due_at timestamp, due_at timestamp, started_at timestamp, finished_at timestamp, "
-    "worker string"
+NUMBER, TEXT, MOMENT, HEADERS = pa.int64(), pa.string(), pa.timestamp("us", "UTC"), pa.map_(pa.string(), pa.string())
+
+TURNS: Final = pa.schema(
+    {
+        **dict.fromkeys(("id", "token"), NUMBER),
+        **dict.fromkeys(("queue", "outcome", "moved_to"), TEXT),
+        "headers": HEADERS,
+        **dict.fromkeys(("created_at", "first_due_at", "due_at", "started_at", "finished_at"), MOMENT),
+        "worker": TEXT,
+    }
 )
 
-LIVE = (
-    "id long, queue string, headers map<string,string>, status string, created_at timestamp, first_due_at timestamp, "
-    "due_at timestamp, leased_by string, leased_until timestamp, last_attempt_at timestamp"
+LIVE: Final = pa.schema(
+    {
+        "id": NUMBER,
+        "queue": TEXT,
+        "headers": HEADERS,
+        "status": TEXT,
+        **dict.fromkeys(("created_at", "first_due_at", "due_at"), MOMENT),
+        "leased_by": TEXT,
+        **dict.fromkeys(("leased_until", "last_attempt_at"), MOMENT),
+    }
 )
 
 
@@ -59,8 +73,18 @@ def live(
 
 
 def history(session: SparkSession, turns: Iterable[tuple[Any, ...]]) -> DataFrame:
-    return session.createDataFrame(list(turns), TURNS)
+    return frame(session, turns, TURNS)
 
 
 def still_there(session: SparkSession, messages: Iterable[tuple[Any, ...]]) -> DataFrame:
-    return session.createDataFrame(list(messages), LIVE)
+    return frame(session, messages, LIVE)
+
+
+def frame(session: SparkSession, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> DataFrame:
+    """Rows as Spark keeps a small Arrow table: in the plan itself, so that it needs fewer tasks and exchanges."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [
+        pa.array([list(one.items()) for one in column] if of.type == HEADERS else column, of.type)
+        for column, of in zip(columns, schema, strict=True)
+    ]
+    return session.createDataFrame(pa.table(arrays, schema))

@@ -189,7 +189,9 @@ def forest(random: Random, size: int) -> tuple[list[tuple[Any, ...]], dict[int, 
     return turns, parents
 
 
-def test_paths_hold_what_a_search_in_plain_python_finds(session: SparkSession) -> None:
+def test_paths_hold_what_a_search_in_plain_python_finds_and_say_what_is_open_and_what_is_not_known(
+    session: SparkSession,
+) -> None:
     turns, parents = forest(Random(5), 60)
     depths: dict[int, int] = {}
     families: defaultdict[int, set[int]] = defaultdict(set)
@@ -203,8 +205,20 @@ def test_paths_hold_what_a_search_in_plain_python_finds(session: SparkSession) -
             if not parents[origin]:
                 families[origin].add(id)
     deepest = max(depths.values())
-    told = {row["origin"]: row for row in analytics.paths(history(session, turns), depth=deepest).collect()}
-    assert set(told) == set(families)
+    last = 1_004 + deepest
+    others = [
+        turn(1_001, 1, "a", "moved", to="b", start=1, end=2),
+        turn(1_002, 1, "a", "failed", created=5, start=6, end=7),
+        turn(1_004, 1, "a", created=9, start=9, end=9, parent=1_003),
+        turn(1_005, 1, "a", created=10, start=10, end=10, parent="nonsense,1004"),
+        *[turn(id, 1, "a", created=11, start=11, end=11, parent=id - 1) for id in range(1_006, last + 1)],
+        turn(2_000, 1, "a", "moved", to="b", start=1, end=2),
+    ]
+    there = still_there(session, [live(1_001, "b", first_due=2), live(1_002, "a", created=5, first_due=5, start=8)])
+    all_paths = rows(analytics.paths(history(session, [*turns, *others]), there, depth=deepest))
+    told = {row["origin"]: row for row in all_paths}
+
+    assert set(told) - {1_001, 1_002, 1_003, 1_004, 2_000} == set(families)
     for origin, family in families.items():
         row = told[origin]
         assert (row["messages"], row["open"], row["whole"]) == (len(family), 0, True)
@@ -220,31 +234,17 @@ def test_paths_hold_what_a_search_in_plain_python_finds(session: SparkSession) -
             assert stays[id] == list(dict.fromkeys(queue for _, queue in known))
     assert sum(one["attempts"] for one in told[1]["stations"] if one["id"] == 1) == sum(own == 1 for own, *_ in turns)
 
-
-def test_paths_say_what_is_open_and_what_is_not_known(session: SparkSession) -> None:
-    told = history(
-        session,
-        [
-            turn(1, 1, "a", "moved", to="b", start=1, end=2),
-            turn(2, 1, "a", "failed", created=5, start=6, end=7),
-            turn(4, 1, "a", created=9, start=9, end=9, parent=3),
-            turn(5, 1, "a", created=10, start=10, end=10, parent="nonsense,4"),
-            turn(6, 1, "a", created=11, start=11, end=11, parent=5),
-            turn(7, 1, "a", "moved", to="b", start=1, end=2),
-        ],
-    )
-    there = still_there(session, [live(1, "b", first_due=2), live(2, "a", created=5, first_due=5, start=8)])
-    found = {row["origin"]: row for row in rows(analytics.paths(told, there, depth=2))}
-    assert {id: (row["messages"], row["open"], row["whole"], row["ended_at"]) for id, row in found.items()} == {
-        1: (1, 1, True, None),
-        2: (1, 1, True, None),
-        3: (2, 0, False, 10),  # the first that is known is 4, whose parent is not
-        4: (1, 0, False, 11),  # two links lead from 6 to 4, and there is a third
-        7: (1, 1, True, None),  # where it went there is neither history nor a look
+    odd = {id: row for id, row in told.items() if id not in families}
+    assert {id: (row["messages"], row["open"], row["whole"], row["ended_at"]) for id, row in odd.items()} == {
+        1_001: (1, 1, True, None),
+        1_002: (1, 1, True, None),
+        1_003: (deepest, 0, False, 11),  # the first that is known is 1,004, whose parent is not
+        1_004: (1, 0, False, 11),  # as many links as are followed lead from the last to 1,004, and there is one more
+        2_000: (1, 1, True, None),  # where it went there is neither history nor a look
     }
-    stations = {origin: [tuple(one)[2:] for one in row["stations"]] for origin, row in found.items()}
-    assert [(one[1], one[4], one[5]) for one in stations[1]] == [("a", 1, "moved"), ("b", 0, None)]
-    assert [(one[1], one[4], one[5]) for one in stations[2]] == [("a", 2, None)]
+    stations = {origin: [tuple(one)[2:] for one in row["stations"]] for origin, row in odd.items()}
+    assert [(one[1], one[4], one[5]) for one in stations[1_001]] == [("a", 1, "moved"), ("b", 0, None)]
+    assert [(one[1], one[4], one[5]) for one in stations[1_002]] == [("a", 2, None)]
 
 
 def shop() -> Pipeline:
@@ -300,7 +300,9 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
     }
 
 
-def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: SparkSession, tmp_path: Path) -> None:
+def test_a_page_shows_ways_also_of_rows_of_frame_stations_rates_and_times_and_needs_nothing_else(
+    session: SparkSession, tmp_path: Path
+) -> None:
     turns = [
         turn(1, 1, "check", "moved", to="line"),
         turn(1, 3, "line", first_due=2, due=2, start=3, end=4, hops=1),
@@ -310,6 +312,9 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
         turn(5, 1, "bill", "failed", created=8, start=9, end=10, parent="2,3", set=4),
         turn(5, 3, "bill", "dead", created=8, start=6_000, end=86_400, parent="2,3", set=4, to="letters"),
         turn(6, 1, "check", "dropped", created=80_000, start=80_001, end=80_002),
+        # A batch of a frame station, and the rows of its result.
+        *[turn(number, 1, "sales", worker="host:1:spark/a1") for number in range(11, 21)],
+        *[turn(number, 1, "totals", created=5, batch="host:1:spark/a1") for number in (21, 22)],
     ]
     analytics.page(history(session, turns), tmp_path / "plots" / "page.html", depth=3)
     page = (tmp_path / "plots" / "page.html").read_text()
@@ -328,7 +333,12 @@ def test_a_page_shows_ways_rates_and_times_and_needs_nothing_else(session: Spark
         ("price", "price/sets"): 2,
         ("price/sets", "bill"): 1,
         ("bill", "letters"): 1,
+        ("sales", "totals"): 2,
+        ("totals", "done"): 2,
     }
+    # Each way has the colour of where it comes from, or of how it ends.
+    colours = dict(zip(ways["link"]["source"], ways["link"]["color"], strict=True))
+    assert colours[names.index("sales")] != colours[names.index("totals")]
     # A day in ten minutes each: so many points, and nothing lost.
     (came,) = [trace for trace in charts[1]["data"] if trace["name"] == "check"]
     assert sum(came["y"]) == 2
@@ -346,27 +356,13 @@ def test_a_page_of_a_short_run_is_shown_by_the_second(session: SparkSession, tmp
     assert charts[3]["layout"]["xaxis"]["tickformat"].startswith("%H:%M:%S")
 
 
-@pytest.mark.soak  # as are all pages but two: each takes Spark seconds to plan
+@pytest.mark.soak  # as are all pages but one: each takes Spark seconds to plan
 def test_ticks_of_a_page_are_no_closer_than_what_a_point_stands_for(session: SparkSession, tmp_path: Path) -> None:
     charts = page_of(session, [turn(1, 1, "check", end=1)], tmp_path)
     along = charts[1]["layout"]["xaxis"]
     assert along["dtick"] == 1000
     first, last = map(datetime.fromisoformat, along["range"])
     assert last - first == timedelta(seconds=3)  # it came in one second and ended in the next
-
-
-def test_a_page_shows_where_the_rows_of_a_frame_station_went(session: SparkSession, tmp_path: Path) -> None:
-    batch = "host:1:spark/a1"
-    inputs = [turn(number, 1, "sales", worker=batch) for number in range(1, 11)]
-    rows = [turn(number, 1, "totals", created=5, batch=batch) for number in (11, 12)]
-    ways = page_of(session, [*inputs, *rows], tmp_path)[0]["data"][0]
-    names = [label.partition("<br>")[0] for label in ways["node"]["label"]]
-    ends = zip(ways["link"]["source"], ways["link"]["target"], ways["link"]["value"], strict=True)
-    assert {(names[source], names[target]): number for source, target, number in ends} == {
-        ("sales", "totals"): 2,
-        ("totals", "done"): 2,
-    }
-    assert len(set(ways["link"]["color"])) == 2  # each way has the colour of where it comes from, or of how it ends
 
 
 def page_of(session: SparkSession, turns: list[tuple[Any, ...]], folder: Path) -> list[Any]:
