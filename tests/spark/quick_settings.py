@@ -25,6 +25,9 @@ from tests.servers.process import ServerUnavailable, cache_folder
 
 SETTINGS: Final = Path(__file__).with_name("quick.conf")
 
+START: Final = SETTINGS.with_name("start")
+"""A folder on the path of Python's processes, with what each of them does first."""
+
 OPTIONS: Final = "spark.driver.defaultJavaOptions"
 
 PROGRAM: Final = """
@@ -60,6 +63,7 @@ def set_up(environment: MutableMapping[str, str] = os.environ) -> None:
         environment["SPARK_CONF_DIR"] = str(_empty_folder(archive))
         settings = archive.with_suffix(".conf")
     environment["PYSPARK_SUBMIT_ARGS"] = _arguments(settings)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(START), environment.get("PYTHONPATH"))))
 
 
 def prepare() -> str:
