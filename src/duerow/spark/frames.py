@@ -249,7 +249,7 @@ class FrameJob(Job):
         if self._run.stop.is_set():
             return
         try:
-            self._run.spark.range(1).count()
+            self._run.spark.range(1).collect()
         except Exception as error:
             raise StationFailed(
                 f"{self.station} of {self._run.pipeline}: Spark cannot be reached: {last_line(error)}"
