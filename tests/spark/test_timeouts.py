@@ -56,20 +56,21 @@ def hanging_at(number: int, how: str) -> Callable[[Message], Any]:
     return function
 
 
-@pytest.mark.parametrize("how", ["waiting", "matching", "keeping the lock"])
+@pytest.mark.parametrize(("how", "attempts"), [("waiting", 2), ("matching", 1), ("keeping the lock", 1)])
 @ONE_DATABASE
 def test_a_call_that_hangs_is_killed_and_a_failed_attempt_of_its_message_alone(
-    session: SparkSession, place: Place, db: duerow.Database, how: str
+    session: SparkSession, place: Place, db: duerow.Database, how: str, attempts: int
 ) -> None:
-    ids = pushed(db, "a", 200)
-    station = Relay("a", hanging_at(50, how), to="b", timeout=seconds(3), lease=minutes(5), retry=limited(2, AT_ONCE))
+    ids = pushed(db, "a", 100)
+    retry = limited(attempts, AT_ONCE)
+    station = Relay("a", hanging_at(50, how), to="b", timeout=seconds(3), lease=minutes(5), retry=retry)
 
     spark.run(Pipeline("p", [station], outputs=["b"]), place.url, session, **place.settings)
 
     moved = found(db, "b")
     assert sorted(moved) == [id for id in ids if id != ids[50]]
     (dead,) = db.queue("a").find()
-    assert (dead.id, dead.status, dead.attempts) == (ids[50], "dead", 2)
+    assert (dead.id, dead.status, dead.attempts) == (ids[50], "dead", attempts)
     assert dead.last_error is not None
     assert dead.last_error.type == "TimedOut"
     assert "timed out after 0:00:03" in dead.last_error.message
