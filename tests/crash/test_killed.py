@@ -36,8 +36,8 @@ CONSUMING = [
 HOLDERS = 6
 """How many are killed that hold a lease, and others with them."""
 
-MOST = 9_000
-"""Messages at most in which so many holders must have been met."""
+SOME, MOST = 500, 9_000
+"""Messages pushed at a time, and those at most in which so many holders must have been met."""
 
 PRODUCING = ["push: before", "push: step 1", "push: step 2", "push: done", "push: committed"]
 
@@ -140,7 +140,7 @@ def holds_a_lease(database: duerow.Database, consumer: multiprocessing.Process) 
 def test_consumers_killed_at_any_moment_lose_and_double_nothing(
     place: Place, start: Start, count_killed: Callable[..., None]
 ) -> None:
-    numbers = [*range(1_500)]
+    numbers = [*range(SOME)]
     ids = push(place, numbers)
     killed = holders = 0
     seed = random.SystemRandom().randrange(1 << 32)
@@ -153,7 +153,7 @@ def test_consumers_killed_at_any_moment_lose_and_double_nothing(
             victim = workers.pop(0)
             while not holds_a_lease(database, victim):  # it has not begun yet
                 if not victim.is_alive():  # the others were faster, and left nothing
-                    more = range(len(numbers), len(numbers) + 1_500)
+                    more = range(len(numbers), len(numbers) + SOME)
                     assert len(numbers) < MOST, f"{killed} were killed while {len(numbers)} messages were handled"
                     ids += push(place, more)
                     numbers += more
