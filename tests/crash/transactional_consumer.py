@@ -4,8 +4,10 @@ The handler's write and the settlement are one transaction, so whatever happens,
 """
 
 import asyncio
+import signal
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from inspect import isawaitable
 from typing import Any
 
@@ -28,6 +30,8 @@ class TransactionalConsumer:
         url, settings: the database.
         point, nth: where it kills itself; "" nowhere.
         batch: how many messages are claimed at once.
+        work: the processor seconds from its first claim on after which it is killed; 0: it is not. They are the same
+            number of messages on any machine.
     """
 
     kind: str
@@ -36,6 +40,7 @@ class TransactionalConsumer:
     point: str = ""
     nth: int = 1
     batch: int = 7
+    work: float = 0.0
 
     @property
     def table(self) -> str:
@@ -44,7 +49,19 @@ class TransactionalConsumer:
 
     def hook(self) -> Hook:
         """What is told each point."""
-        return kill_at(self.point, self.nth) if self.point else lambda point: None
+        if self.point:
+            return kill_at(self.point, self.nth)
+        return killing_after(self.work) if self.work else lambda point: None
+
+
+def killing_after(work: float) -> Hook:
+    """Return a hook after whose first call the process has so many processor seconds to live."""
+
+    @cache
+    def begin() -> None:
+        signal.setitimer(signal.ITIMER_PROF, work)  # whose signal ends a process as abruptly as SIGKILL
+
+    return lambda point: begin()
 
 
 def consume(consumer: TransactionalConsumer) -> None:
