@@ -18,7 +18,7 @@ from tests.simulation.world import OTHER_ERRORS, play, simulate
 
 ROOT = Path(__file__).parents[2]
 
-INTERLEAVINGS = {"memory": 1_000, "sqlite": 100}
+INTERLEAVINGS = {"memory": 500, "sqlite": 50}
 """How many the quick test tries on each store."""
 
 LONG = int(os.environ.get("DUEROW_SOAK_INTERLEAVINGS", "500000"))

@@ -34,7 +34,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 
-QUICK, LONG = 3, 40
+QUICK, LONG = 2, 40
 """How many requests are made up for each operation in the daily tests, and in the long ones."""
 
 
