@@ -120,6 +120,7 @@ LOTS = {
     "tests/web/dashboard/": "dashboard",
     "tests/web/": "web",
     "tests/workers/": "workers",
+    "tests/where/": "where",
     **{f"tests/stores/{family}/": family for family in FAMILIES},
     "tests/entity/": "entity",
     "tests/demo/": "demo",
