@@ -207,6 +207,7 @@ def test_what_is_not_a_client_is_refused_before_anything_happens(place: Place, s
         ("mssql://ann:pw@db/shop", None, ("mssql://db:1433", "shop.dbo.t")),
         ("mongodb://ann:pw@db/shop", None, ("mongodb://db:27017", "shop.t")),
         ("mongodb://ann:pw@one:1,two:2/shop", None, ("mongodb", "t")),
+        ("oracle://ann:pw@db:1521/shop", None, ("oracle://db:1521", "shop.t")),
     ],
 )
 def test_a_table_is_named_by_server_and_place_and_never_shows_a_password(

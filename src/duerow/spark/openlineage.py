@@ -23,6 +23,7 @@ from duerow.errors import ConfigurationError, shown
 from duerow.pipeline import Crossing, Pipeline, Station, TableSink, TableSource
 from duerow.pipeline.columns import plain
 from duerow.pipeline.graph import Graph, Node
+from duerow.store.backends import Naming, backend_named, has_backend
 from duerow.store.consumer_id import own_version
 
 if TYPE_CHECKING:
@@ -35,15 +36,6 @@ NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
 """The environment variable with the namespace of jobs; default: "default"."""
 
 PRODUCER: Final = "https://pypi.org/project/duerow"
-
-PORTS: Final[Mapping[str, int]] = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "mongodb": 27017}
-"""The scheme of a server's namespace, with its default port."""
-
-SCHEMES: Final[Mapping[str, str]] = {"postgresql": "postgres", "mariadb": "mysql"}
-"""What OpenLineage calls a family of databases, if it is not what SQLAlchemy calls it."""
-
-SCHEMAS: Final[Mapping[str, str]] = {"postgres": "public", "mssql": "dbo"}
-"""The schema of a table that is named without one, where a database has several."""
 
 LONGEST: Final = 10.0
 """Seconds that a client, which may send in the background, has at the end of a run."""
@@ -78,7 +70,7 @@ def reporting(wanted: object, url: str, settings: Mapping[str, Any], lasts: bool
 
     @contextmanager
     def report(pipeline: Pipeline, graph: Graph) -> Iterator[None]:
-        reporter = _Reporter(pipeline, graph, Queues(url, settings), lasts, client.emit)
+        reporter = _Reporter(pipeline, graph, QueueNames(url, settings), lasts, client.emit)
         reporter.report("START")
         try:
             yield
@@ -115,7 +107,7 @@ Name = tuple[str, str]
 """The namespace and the name of a dataset."""
 
 
-class Queues:
+class QueueNames:
     """The names of queues of a database.
 
     Args:
@@ -144,12 +136,14 @@ def table_name(url: str, table: str, schema: str | None = None) -> Name:
     except (ArgumentError, ValueError):  # such as one with several servers; the error would show its password
         return urlsplit(url).scheme, table
     family = read.get_backend_name()
-    scheme = SCHEMES.get(family, family)
-    if family == "sqlite":
+    known = getattr(backend_named(family), "naming", None) if has_backend(family) else None
+    naming = known or Naming(family)
+    if naming.scheme == "file":
         return "file", f"{Path(read.database or ':memory:').absolute()}/{table}"
-    schema = None if "." in table else schema or SCHEMAS.get(scheme)
-    address = f"{read.host or 'localhost'}:{read.port or PORTS.get(scheme, 0)}"
-    return f"{scheme}://{address}", ".".join(part for part in (read.database, schema, table) if part)
+    port = read.port or naming.port
+    address = (read.host or "localhost") + (f":{port}" if port else "")
+    schema = None if "." in table else schema or naming.schema
+    return f"{naming.scheme}://{address}", ".".join(part for part in (read.database, schema, table) if part)
 
 
 def folder_name(path: str) -> Name:
@@ -173,7 +167,7 @@ def table_of(station: TableSink | TableSource) -> Name:
 class _Reporter:
     """Reports the run of a pipeline, and of each of its stations."""
 
-    def __init__(self, pipeline: Pipeline, graph: Graph, queues: Queues, lasts: bool, emit: Emit) -> None:
+    def __init__(self, pipeline: Pipeline, graph: Graph, queues: QueueNames, lasts: bool, emit: Emit) -> None:
         from openlineage.client.uuid import generate_new_uuid
 
         self._pipeline, self._queues, self._lasts, self._emit = pipeline, queues, lasts, emit

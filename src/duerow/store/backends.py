@@ -72,11 +72,26 @@ def check_read_timeout(limit: object) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Naming:
+    """How data catalogs name the databases of a family, by the naming rules of OpenLineage.
+
+    Attributes:
+        scheme: of a server's name; "file": a database is a file.
+        port: the port of a server whose URL has none.
+        schema: the schema of a table that is named without one; None: the family has no schemas.
+    """
+
+    scheme: str
+    port: int | None = None
+    schema: str | None = None
+
+
 class Backend(Protocol):
     """A family of databases, found by the entry point for its URL scheme in the group `duerow.stores`.
 
     A family that can be opened with its own driver's clients also has a method `takes(target) -> bool`, which returns
-    whether something is such a client.
+    whether something is such a client. A family that data catalogs know has an attribute `naming`.
     """
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:

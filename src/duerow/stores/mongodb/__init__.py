@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from duerow.store import Settings
+from duerow.store.backends import Naming
 from duerow.stores.mongodb.aio.connections import AwaitedMongoConnections
 from duerow.stores.mongodb.store import MongoStore
 from duerow.stores.mongodb.sync.connections import BlockingMongoConnections
@@ -17,6 +18,8 @@ from duerow.stores.mongodb.target import AWAITED, BLOCKING, Target, target_of
 
 class MongoBackend:
     """Opens stores on MongoDB; see `duerow.store.Backend`."""
+
+    naming = Naming("mongodb", 27017)
 
     def open(self, target: Any, settings: Settings) -> tuple[MongoStore, BlockingMongoConnections]:
         """Open a URL, a MongoClient or one of its databases, for blocking calls."""

@@ -41,6 +41,7 @@ class Family:
 
     def __init__(self, dialect: Dialect, driving: Drivers, checks: Mapping[str, SqlCheck] | None = None) -> None:
         self.dialect, self.driving, self.checks = dialect, driving, checks or {}
+        self.naming = driving.naming
 
     def open(self, target: Any, settings: Settings) -> tuple[Store, Connections]:
         """Open by URL or by the user's Engine."""

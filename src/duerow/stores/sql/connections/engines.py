@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError, NoSuchModuleError
 from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool
 
 from duerow.errors import ConfigurationError
+from duerow.store.backends import Naming
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -48,6 +49,7 @@ class Drivers:
         require: raises SchemaOutdated if the database does not exist yet and connecting would create an empty one.
         arguments: returns further arguments for creating the engine.
         rests: whether a server may close idle connections.
+        naming: how data catalogs name databases; None: they do not know the family.
     """
 
     blocking: str
@@ -61,6 +63,7 @@ class Drivers:
     require: Callable[[URL], None] = any_url
     arguments: Callable[[URL], Mapping[str, Any]] = in_autocommit
     rests: bool = True
+    naming: Naming | None = None
 
 
 def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from duerow.store.backends import Naming
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.aio.connections import AwaitedConnections
 from duerow.stores.sql.connections.engines import Drivers, Settings
@@ -44,5 +45,6 @@ mssql = SqlServerFamily(
         prepare=_prepare,
         query={"driver": "ODBC Driver 18 for SQL Server"},
         needs="unixODBC and Microsoft's ODBC Driver 18 for SQL Server on this machine",
+        naming=Naming("mssql", 1433, "dbo"),
     ),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, event
 
+from duerow.store.backends import Naming
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.base import Dialect
@@ -45,6 +46,12 @@ class MySQLFamily(Family):
 
 mysql = MySQLFamily(
     MARIADB,
-    Drivers(blocking="mysql+pymysql", awaited="mysql+asyncmy", extra=("mysql", "mysql"), prepare=_prepare),
+    Drivers(
+        blocking="mysql+pymysql",
+        awaited="mysql+asyncmy",
+        extra=("mysql", "mysql"),
+        prepare=_prepare,
+        naming=Naming("mysql", 3306),
+    ),
     diagnosis.CHECKS,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import URL, Engine, event
 
 from duerow.errors import ConfigurationError, shown
+from duerow.store.backends import Naming
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Drivers, Settings, in_autocommit
 from duerow.stores.sql.dialects.postgresql import diagnosis
@@ -54,6 +55,7 @@ postgresql = Family(
         prepare=_prepare,
         settings=frozenset(("prepare_threshold",)),
         arguments=_arguments,
+        naming=Naming("postgres", 5432, "public"),
     ),
     diagnosis.CHECKS,
 )

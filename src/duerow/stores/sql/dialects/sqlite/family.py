@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import URL, Engine, event
 
 from duerow.errors import HOW_TO_MIGRATE, ConfigurationError, SchemaOutdated, shown
+from duerow.store.backends import Naming
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Drivers, Settings
 from duerow.stores.sql.dialects.sqlite import diagnosis
@@ -82,6 +83,7 @@ sqlite = Family(
         check=_check,
         require=_require,
         arguments=_arguments,
+        naming=Naming("file"),
         rests=False,
     ),
     diagnosis.CHECKS,
