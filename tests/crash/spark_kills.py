@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -38,14 +39,15 @@ class Program:
         place: the database.
         folder: where it logs.
         chance: what is random.
-        pause: seconds that the first station takes for a number.
+        arguments: the module of the program, and what it is given after the database.
 
     Attributes:
         ended: how often it has ended by itself, by its exit code.
     """
 
-    def __init__(self, place: Place, folder: Path, chance: random.Random, pause: float = 0.001) -> None:
-        self._place, self._chance, self._pause = place, chance, pause
+    def __init__(self, place: Place, folder: Path, chance: random.Random, module: str, *arguments: object) -> None:
+        self._place, self._chance, self._module = place, chance, module
+        self._arguments = [*map(str, arguments)]
         self.log = folder / "program.log"
         self.ended: Counter[int] = Counter()
         self._seen: dict[int, psutil.Process] = {}
@@ -57,8 +59,8 @@ class Program:
             if (code := self._process.poll()) is None:
                 return
             self.ended[code] += 1
-        arguments = [sys.executable, "-m", "tests.crash.on_spark", self._place.url, json.dumps(self._place.settings)]
-        arguments.append(str(self._pause))
+        database = self._place.url, json.dumps(self._place.settings)
+        arguments = [sys.executable, "-m", self._module, *database, *self._arguments]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 arguments,
@@ -137,6 +139,14 @@ class Program:
                     if done == (True,):
                         return "between two statements of a transaction" if between else "in a statement"
         return None
+
+    def stop_queries(self) -> str | None:
+        """Have the program stop its queries wherever they are, and start them again."""
+        assert self._process is not None
+        if not self._busy():
+            return None
+        self._process.send_signal(signal.SIGUSR1)
+        return "in a batch"
 
     def _busy(self) -> list[psutil.Process]:
         """Those processes of Python for executors that compute just now."""

@@ -40,7 +40,7 @@ def chance() -> random.Random:
 
 @pytest.fixture
 def program(place: Place, tmp_path: Path, chance: random.Random) -> Iterator[Program]:
-    program = Program(place, tmp_path, chance)
+    program = Program(place, tmp_path, chance, "tests.crash.on_spark", 0.001)
     yield program
     program.stop()
 

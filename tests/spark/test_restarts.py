@@ -69,7 +69,8 @@ def _left(url: str) -> int:
 
 @pytest.fixture
 def program(place: Place, tmp_path: Path, chance: random.Random) -> Iterator[Program]:
-    program = Program(place, tmp_path, chance, pause=0.02)  # so that it has messages in hand for seconds
+    slow = 0.02  # so that it has messages in hand for seconds
+    program = Program(place, tmp_path, chance, "tests.crash.on_spark", slow)
     yield program
     program.stop()
 
