@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("duerow.spark")
 
 PACKAGES: Final = {"delta": "deltalake", "iceberg": "pyiceberg"}
-"""The function that adds files to a table, by format."""
+"""The package that adds files to a table, by format, which is also the name of the extra that installs it."""
 
 
 class TableJob(FrameJob):
@@ -139,8 +139,8 @@ def check_package(station: TableSink) -> None:
     package = PACKAGES.get(station.format)
     if package is not None and find_spec(package) is None:
         raise ConfigurationError(
-            f"{station}: format={station.format!r} needs the package {package} here and on the executors: "
-            f"pip install {package}"
+            f"{station}: format={station.format!r} needs the package {package} here and on the executors; run pip "
+            f"install 'duerow[{station.format}]'"
         )
 
 
