@@ -84,6 +84,7 @@ def test_while_a_queue_moves_consumers_of_both_sides_handle_each_message_once(
     pair.clock = None  # leases and workers by the databases' own time
     source, target = pair.open("source"), pair.open("target")
     queue = source.queue("mail")
+    queue.declare()  # it exists even while consumers have left nothing in it
     queue.push_many([Draft(n, key=f"k{n}", priority=n % 3) for n in range(300)])
     handled: Counter[Any] = Counter()
     enough, pushed = threading.Event(), threading.Event()
