@@ -76,7 +76,8 @@ class Folder:
 
     def url(self, name: str) -> str:
         """Return the full name of a file in the folder, for Spark and other programs."""
-        return f"{self.path}/{name}"
+        path, mark, query = self.path.partition("?") if "://" in self.path else (self.path, "", "")
+        return f"{path}/{name}{mark}{query}"
 
     def listed(self, below: str = "", recursive: bool = False) -> list[FileInfo]:
         """Return the files in a subfolder; none if it does not exist."""
