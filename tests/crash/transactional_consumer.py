@@ -30,8 +30,8 @@ class TransactionalConsumer:
         url, settings: the database.
         point, nth: where it kills itself; "" nowhere.
         batch: how many messages are claimed at once.
-        work: the processor seconds from its first claim on after which it is killed; 0: it is not. They are the same
-            number of messages on any machine.
+        work: the processor seconds from its first claim on after which it is killed; 0: it is not. However busy
+            the machine is, it handles about as many messages in them.
     """
 
     kind: str

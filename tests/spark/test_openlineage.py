@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +51,16 @@ class Kept(Transport):
 
 def one_station() -> Pipeline:
     return Pipeline("p", [Relay("a", lambda message: message.payload, to="b")], outputs=["b"])
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """The client adds to the environment what it has read there; that ends with the test."""
+    before = {*os.environ}
+    yield
+    for name in {*os.environ} - before:
+        if name.startswith("OPENLINEAGE"):
+            del os.environ[name]
 
 
 @pytest.fixture
@@ -203,10 +215,16 @@ def test_what_is_not_a_client_is_refused_before_anything_happens(place: Place, s
             ("postgres://db.shop:6432", "shop.public.t"),
         ),
         ("postgresql://ann:pw@db/shop", "queues", ("postgres://db:5432", "shop.queues.t")),
+        ("postgresql://ann:p@ss/w@db/shop", None, ("postgres://db:5432", "shop.public.t")),
+        ("postgresql://ann:p?w@db/shop", None, ("postgres", "t")),
+        ("postgresql:///shop?host=one&port=6432", None, ("postgres://one:6432", "shop.public.t")),
+        ("postgresql:///shop?host=one:1&host=two:2", None, ("postgres://one:1,two:2", "shop.public.t")),
+        ("postgresql://ann:pw@[::1]/shop", None, ("postgres://[::1]:5432", "shop.public.t")),
         ("mariadb://ann:pw@db/shop", None, ("mysql://db:3306", "shop.t")),
         ("mssql://ann:pw@db/shop", None, ("mssql://db:1433", "shop.dbo.t")),
+        ("mssql+pyodbc:///?odbc_connect=PWD%3Dpw", None, ("mssql", "t")),
         ("mongodb://ann:pw@db/shop", None, ("mongodb://db:27017", "shop.t")),
-        ("mongodb://ann:pw@one:1,two:2/shop", None, ("mongodb", "t")),
+        ("mongodb://ann:pw@one:1,two:2/shop", None, ("mongodb://one:1,two:2", "shop.t")),
         ("oracle://ann:pw@db:1521/shop", None, ("oracle://db:1521", "shop.t")),
     ],
 )
@@ -216,15 +234,84 @@ def test_a_table_is_named_by_server_and_place_and_never_shows_a_password(
     assert table_name(url, "t", schema) == expected
 
 
-def test_tables_of_files_and_of_catalogs_have_the_names_that_other_tools_give_them(
-    place: Place, tmp_path: Path
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/data/a#b", ("file", "/data/a#b")),
+        ("s3a://key:secret@bucket/sales/", ("s3://bucket", "sales")),
+        ("s3://bucket/sales?endpoint_override=here:1", ("s3://bucket", "sales")),
+        ("abfss://box@account.dfs.core.windows.net/x", ("abfss://box@account.dfs.core.windows.net", "x")),
+        ("hdfs:///home/x", ("hdfs://", "home/x")),
+    ],
+)
+def test_a_folder_is_named_by_where_it_is_and_never_shows_a_password(
+    place: Place, path: str, expected: tuple[str, str]
 ) -> None:
-    assert folder_name("s3://key:secret@bucket/sales/") == ("s3://bucket", "sales")
+    assert folder_name(path) == expected
+
+
+def test_tables_of_stations_are_named_by_their_files_database_or_catalog(place: Place, tmp_path: Path) -> None:
     assert table_of(TableSource("s", "a", format="csv", path=tmp_path)) == ("file", str(tmp_path))
-    jdbc = TableSink("s", format="jdbc", url="postgresql://ann:pw@db/shop", table="app.sales")
+    jdbc = TableSink("s", format="jdbc", url="jdbc:postgresql://ann:pw@db/shop", table="app.sales")
     assert table_of(jdbc) == ("postgres://db:5432", "shop.app.sales")
-    lake = TableSink("s", format="iceberg", table="app.sales", options={"uri": "https://ann:pw@catalog/api"})
-    assert table_of(lake) == ("https://catalog", "app.sales")
+    lake = TableSink("s", format="iceberg", table="app.sales", options={"name": "prod", "uri": "https://ann:pw@c/api"})
+    assert table_of(lake) == ("iceberg://prod", "app.sales")
+
+
+@pytest.mark.parametrize(
+    ("until", "ends", "state", "processing"),
+    [("empty", KeyboardInterrupt, "ABORT", "BATCH"), (None, None, "COMPLETE", "STREAMING")],
+)
+def test_a_run_that_is_interrupted_is_aborted_and_one_without_an_end_is_a_stream(
+    session: SparkSession,
+    place: Place,
+    kept: Kept,
+    monkeypatch: pytest.MonkeyPatch,
+    until: Any,
+    ends: type[BaseException] | None,
+    state: str,
+    processing: str,
+) -> None:
+    def run(*_: Any) -> Any:
+        if ends is not None:
+            raise ends
+
+    monkeypatch.setattr("duerow.spark.runner.Runner.run", run)
+    with pytest.raises(ends) if ends else nullcontext():
+        spark.run(one_station(), place.url, session, until, lineage=kept.client)
+    for event, expected in zip(told(kept.events, "p"), ("START", state), strict=True):
+        assert event["eventType"] == expected
+        assert event["job"]["facets"]["jobType"]["processingType"] == processing
+
+
+@pytest.mark.parametrize("closed", [False, RuntimeError("https://user:secret@lineage")])
+def test_a_client_that_cannot_send_all_at_the_end_fails_no_run(
+    session: SparkSession,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    closed: Any,
+) -> None:
+    def close(*_: Any) -> Any:
+        if closed is False:
+            return False
+        raise closed
+
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "noop")
+    monkeypatch.setattr(OpenLineageClient, "close", close)
+    spark.run(one_station(), place.url, session, lineage=True)
+    assert "some of its lineage was not sent" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_wrong_settings_are_refused_without_showing_them(
+    session: SparkSession, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "http")
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", "user:secret@nowhere")
+    with pytest.raises(ConfigurationError, match="the settings of OpenLineage are wrong") as refused:
+        spark.run(one_station(), place.url, session, lineage=True)
+    assert "secret" not in str(refused.value)
 
 
 def test_what_goes_to_another_database_is_named_after_it(

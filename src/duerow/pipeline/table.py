@@ -289,8 +289,9 @@ def _checked_partitions(sink: TableSink) -> tuple[str, ...]:
 
 
 def without_user(path: str | Path) -> str:
-    """Return a path or URL without the user and password in it."""
-    return re.sub(r"^([^:/]+://)[^@]*@", r"\1***@", str(path))
+    """Return a path or URL without the user, the password and the options in it, which may be secrets, too."""
+    shown = re.sub(r"^([^:/]+://)[^@]*@", r"\1***@", str(path))
+    return shown.partition("?")[0] if "://" in shown else shown
 
 
 def check_compaction(stations: Sequence[Station]) -> None:

@@ -14,10 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
+from urllib.parse import parse_qs
 
 from duerow.errors import ConfigurationError, shown
 from duerow.pipeline import Crossing, Pipeline, Station, TableSink, TableSource
@@ -36,6 +33,9 @@ NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
 """The environment variable with the namespace of jobs; default: "default"."""
 
 PRODUCER: Final = "https://pypi.org/project/duerow"
+
+CONTAINED: Final = ("abfs", "wasb")
+"""Schemes of URLs that have a container where others have a user."""
 
 LONGEST: Final = 10.0
 """Seconds that a client, which may send in the background, has at the end of a run."""
@@ -66,41 +66,63 @@ def reporting(wanted: object, url: str, settings: Mapping[str, Any], lasts: bool
     """
     if wanted is False:
         return unreported
-    client = _client(wanted)
+    check_installed(wanted)
 
     @contextmanager
     def report(pipeline: Pipeline, graph: Graph) -> Iterator[None]:
-        reporter = _Reporter(pipeline, graph, QueueNames(url, settings), lasts, client.emit)
-        reporter.report("START")
-        try:
-            yield
-        except Exception as error:
-            reporter.report("FAIL", error)
-            raise
-        except BaseException:
-            reporter.report("ABORT")
-            raise
-        else:
+        with _client(wanted, pipeline) as client:
+            reporter = _Reporter(pipeline, graph, url, settings, lasts, client.emit)
+            try:
+                reporter.report("START")
+                yield
+            except Exception as error:
+                reporter.report("FAIL", error)
+                raise
+            except BaseException:
+                reporter.report("ABORT")
+                raise
             reporter.report("COMPLETE")
-        finally:
-            if wanted is True and not client.close(LONGEST):
-                LOG.warning("%s: some of its lineage was not sent within %.0f s", pipeline, LONGEST)
 
     return report
 
 
-def _client(wanted: object) -> OpenLineageClient:
+def check_installed(wanted: object) -> None:
+    """Raise ConfigurationError unless this is True or a client, and the package is installed."""
     try:
         from openlineage.client import OpenLineageClient
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"lineage needs the module {error.name}; run pip install 'duerow[openlineage]'"
         ) from error
-    if wanted is True:
-        return OpenLineageClient()
-    if isinstance(wanted, OpenLineageClient):
-        return wanted
-    raise ConfigurationError(f"lineage must be True, False or an OpenLineageClient, not {shown(wanted)}")
+    if wanted is not True and not isinstance(wanted, OpenLineageClient):
+        raise ConfigurationError(f"lineage must be True, False or an OpenLineageClient, not {shown(wanted)}")
+
+
+@contextmanager
+def _client(wanted: Any, pipeline: Pipeline) -> Iterator[OpenLineageClient]:
+    """Return a given client, or one that the environment configures, which is closed at the end of the block."""
+    from openlineage.client import OpenLineageClient
+
+    if wanted is not True:
+        yield wanted
+        return
+    try:
+        client = OpenLineageClient()
+    except Exception as error:  # its text may show an address with a password
+        raise ConfigurationError(
+            f"lineage: the settings of OpenLineage are wrong ({type(error).__name__}); look at OPENLINEAGE_URL and "
+            "openlineage.yml"
+        ) from None
+    try:
+        yield client
+    finally:
+        try:
+            sent = client.close(LONGEST)
+        except Exception as error:
+            LOG.warning("%s: some of its lineage was not sent: %s", pipeline, type(error).__name__)
+        else:
+            if not sent:
+                LOG.warning("%s: some of its lineage was not sent within %.0f s", pipeline, LONGEST)
 
 
 Name = tuple[str, str]
@@ -130,60 +152,77 @@ class QueueNames:
 
 
 def table_name(url: str, table: str, schema: str | None = None) -> Name:
-    """Return the name of a table of a database; nothing of the URL but the server's address and the database."""
-    try:
-        read = make_url(url)
-    except (ArgumentError, ValueError):  # such as one with several servers; the error would show its password
-        return urlsplit(url).scheme, table
-    family = read.get_backend_name()
+    """Return the name of a table of a database; nothing of the URL but the servers' addresses and the database."""
+    scheme, _, rest = url.partition("://")
+    family = scheme.partition("+")[0]
     known = getattr(backend_named(family), "naming", None) if has_backend(family) else None
     naming = known or Naming(family)
+    place, _, query = rest.partition("?")
     if naming.scheme == "file":
-        return "file", f"{Path(read.database or ':memory:').absolute()}/{table}"
-    port = read.port or naming.port
-    address = (read.host or "localhost") + (f":{port}" if port else "")
+        return "file", f"{Path(place.removeprefix('/')).absolute()}/{table}"
+    terms = parse_qs(query)
+    if "@" in query or "odbc_connect" in terms:  # a password that is not escaped, or all in one term
+        return naming.scheme, table
+    address, _, database = place.rpartition("@")[2].partition("/")
+    port = terms.get("port", [naming.port])[0]
+    hosts = [host for one in (terms.get("host", []) if not address else [address]) for host in one.split(",")]
+    named = [host if has_port(host) or not port else f"{host}:{port}" for host in hosts or ["localhost"]]
     schema = None if "." in table else schema or naming.schema
-    return f"{naming.scheme}://{address}", ".".join(part for part in (read.database, schema, table) if part)
+    return f"{naming.scheme}://{','.join(named)}", ".".join(part for part in (database, schema, table) if part)
+
+
+def has_port(host: str) -> bool:
+    """Return whether a host, which may be an address of IPv6 in brackets, is followed by a port."""
+    return ":" in host.rpartition("]")[2]
 
 
 def folder_name(path: str) -> Name:
     """Return the name of a folder: a path, or a URL such as s3://bucket/sales."""
-    read = urlsplit(path)
-    if not read.netloc:
-        return "file", read.path
-    return f"{read.scheme}://{read.netloc.rpartition('@')[2]}", read.path.strip("/")
+    scheme, mark, rest = path.partition("://")
+    if not mark:
+        return "file", path
+    host, _, folder = rest.partition("?")[0].partition("/")
+    user, _, server = host.rpartition("@")
+    container = f"{user.partition(':')[0]}@" if user and scheme.startswith(CONTAINED) else ""
+    return f"{'s3' if scheme == 's3a' else scheme}://{container}{server}", folder.strip("/")
 
 
 def table_of(station: TableSink | TableSource) -> Name:
-    """Return the name of the table that a station reads or writes."""
+    """Return the name of the table that a station reads or writes; one of Iceberg is named after its catalog."""
     if station.url is not None:
-        return table_name(station.url, station.table or "")
+        return table_name(station.url.removeprefix("jdbc:"), station.table or "")
     if station.path is not None:
         return folder_name(str(station.path))
-    catalog = getattr(station, "options", {}).get("uri", "")  # of Iceberg, whose tables have names
-    return folder_name(catalog)[0] if "://" in catalog else "iceberg", station.table or ""
+    catalog = getattr(station, "options", {}).get("name") or "default"
+    return f"iceberg://{catalog}", station.table or ""
 
 
 class _Reporter:
     """Reports the run of a pipeline, and of each of its stations."""
 
-    def __init__(self, pipeline: Pipeline, graph: Graph, queues: QueueNames, lasts: bool, emit: Emit) -> None:
+    def __init__(
+        self, pipeline: Pipeline, graph: Graph, url: str, settings: Mapping[str, Any], lasts: bool, emit: Emit
+    ) -> None:
         from openlineage.client.uuid import generate_new_uuid
 
-        self._pipeline, self._queues, self._lasts, self._emit = pipeline, queues, lasts, emit
+        self._pipeline, self._lasts, self._emit, self._failed = pipeline, lasts, emit, False
+        self._queues = QueueNames(url, settings)
         self._nodes = {node.name: node for node in graph.stations}
         self._namespace = os.environ.get(NAMESPACE, "default")
         names = [pipeline.name, *(f"{pipeline.name}.{station.name}" for station in pipeline.stations)]
         self._ids = {name: str(generate_new_uuid()) for name in names}
 
     def report(self, state: str, error: Exception | None = None) -> None:
-        """Report a state of the run; a failure is only logged, because the run itself did not fail."""
+        """Report a state of the run, unless that has failed before; a failure is only logged."""
+        if self._failed:  # each attempt takes seconds
+            return
         try:
             self._emit(self._event(state, self._pipeline.name, "PIPELINE", [], [], error))
             for station in self._pipeline.stations:
                 name = f"{self._pipeline.name}.{station.name}"
                 self._emit(self._event(state, name, "STATION", *self._datasets(station), error))
         except Exception as failure:
+            self._failed = True
             LOG.warning("%s: its lineage could not be reported: %s", self._pipeline, type(failure).__name__)
 
     def _event(
