@@ -1,6 +1,5 @@
 """PostgreSQL keeps every promise."""
 
-from duerow.testing.conformance import promises
-from tests.stores import reference
+from tests.stores.reference import promises
 
-globals().update(promises() | {name: test for name, test in vars(reference).items() if name.startswith("test_")})
+globals().update(promises())
