@@ -129,28 +129,6 @@ Name = tuple[str, str]
 """The namespace and the name of a dataset."""
 
 
-class QueueNames:
-    """The names of queues of a database.
-
-    Args:
-        url: the database.
-        settings: further arguments of `connect`.
-    """
-
-    def __init__(self, url: str, settings: Mapping[str, Any]) -> None:
-        self._table = table_name(url, f"{settings.get('prefix', 'duerow_')}message", settings.get("schema"))
-
-    @property
-    def table(self) -> Name:
-        """The table of all messages."""
-        return self._table
-
-    def name(self, queue: str) -> Name:
-        """Return the name of a queue."""
-        namespace, table = self._table
-        return namespace, f"{table}/{queue}"
-
-
 def table_name(url: str, table: str, schema: str | None = None) -> Name:
     """Return the name of a table of a database; nothing of the URL but the servers' addresses and the database."""
     scheme, _, rest = url.partition("://")
@@ -165,8 +143,8 @@ def table_name(url: str, table: str, schema: str | None = None) -> Name:
         return naming.scheme, table
     address, _, database = place.rpartition("@")[2].partition("/")
     port = terms.get("port", [naming.port])[0]
-    hosts = [host for one in (terms.get("host", []) if not address else [address]) for host in one.split(",")]
-    named = [host if has_port(host) or not port else f"{host}:{port}" for host in hosts or ["localhost"]]
+    hosts = (address or ",".join(terms.get("host", ["localhost"]))).split(",")
+    named = [host if has_port(host) or not port else f"{host}:{port}" for host in hosts]
     schema = None if "." in table else schema or naming.schema
     return f"{naming.scheme}://{','.join(named)}", ".".join(part for part in (database, schema, table) if part)
 
@@ -206,7 +184,7 @@ class _Reporter:
         from openlineage.client.uuid import generate_new_uuid
 
         self._pipeline, self._lasts, self._emit, self._failed = pipeline, lasts, emit, False
-        self._queues = QueueNames(url, settings)
+        self._table = table_name(url, f"{settings.get('prefix', 'duerow_')}message", settings.get("schema"))
         self._nodes = {node.name: node for node in graph.stations}
         self._namespace = os.environ.get(NAMESPACE, "default")
         names = [pipeline.name, *(f"{pipeline.name}.{station.name}" for station in pipeline.stations)]
@@ -257,8 +235,8 @@ class _Reporter:
         """Return what a station reads and what it writes."""
         from openlineage.client.event_v2 import InputDataset, OutputDataset
 
-        inputs = [InputDataset(*self._queues.name(station.name), facets=self._facets(self._nodes.get(station.name)))]
-        outputs = [OutputDataset(*self._queues.name(queue), facets=self._facets()) for queue in station.targets]
+        inputs = [InputDataset(*self._name(station.name), facets=self._facets(self._nodes.get(station.name)))]
+        outputs = [OutputDataset(*self._name(queue), facets=self._facets()) for queue in station.targets]
         match station:
             case TableSource():
                 inputs = [InputDataset(*table_of(station))]
@@ -269,14 +247,16 @@ class _Reporter:
                 outputs = [OutputDataset(f"duerow://{there.database}", there.queue)]
         return inputs, outputs
 
+    def _name(self, queue: str) -> Name:
+        namespace, table = self._table
+        return namespace, f"{table}/{queue}"
+
     def _facets(self, node: Node | None = None) -> dict[str, Any]:
         """Return the table of a queue, and the columns of its payloads if its frame station has them."""
         from openlineage.client.facet_v2 import schema_dataset, symlinks_dataset
 
         facets: dict[str, Any] = {
-            "symlinks": symlinks_dataset.SymlinksDatasetFacet(
-                [symlinks_dataset.Identifier(*self._queues.table, "TABLE")]
-            )
+            "symlinks": symlinks_dataset.SymlinksDatasetFacet([symlinks_dataset.Identifier(*self._table, "TABLE")])
         }
         if node is not None and node.columns:
             fields = [schema_dataset.SchemaDatasetFacetFields(path, plain(of)) for path, of in node.columns.items()]
