@@ -1,6 +1,8 @@
 """Processes to be killed, the databases that they work on, and a word at the end on how many were."""
 
 import multiprocessing
+import os
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -72,3 +74,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section(f"{killed.total()} processes were killed")
         for name, number in sorted(killed.items()):
             terminalreporter.line(f"{number:4} in {name}")
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """A source of randomness whose seed is printed, or given by DUEROW_SOAK_SEED."""
+    seed = int(os.environ.get("DUEROW_SOAK_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"seed {seed}")
+    return random.Random(seed)

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -177,6 +179,56 @@ class Program:
         return below
 
 
+KILLS = int(os.environ.get("DUEROW_SOAK_KILLS", "50"))
+
+LATEST = 1.5
+"""Seconds after something is in hand until something is killed, at most."""
+
+Kinds = dict[str, Counter[str]]
+"""How many were killed of each kind, by what was hit."""
+
+
+def kill_all(
+    program: Program, shares: dict[str, float], chance: random.Random, feed: Callable[[], None], queues: Sequence[Any]
+) -> Kinds:
+    """Kill parts of the program, fed anew before each kill, until enough of each kind were killed.
+
+    Args:
+        program: the program.
+        shares: the share of each kind among the kills.
+        chance: in which order, and when.
+        feed: gives the program more to do.
+        queues: those of its messages, the first of which is fed.
+    """
+    began = time.monotonic()
+    plan = [kind for kind, share in shares.items() for _ in range(round(share * KILLS))]
+    chance.shuffle(plan)
+    kinds: Kinds = {kind: Counter() for kind in shares}
+    kill = {
+        "workers": program.kill_worker,
+        "drivers": program.kill_driver,
+        "connections": program.kill_connection,
+        "queries": program.stop_queries,
+    }
+    for kind in plan:
+        feed()
+        deadline = time.monotonic() + LONGEST
+        hit = None
+        while hit is None:
+            assert time.monotonic() < deadline, f"nothing to kill among {kind}: {program.log.read_text()[-5_000:]}"
+            program.start()
+            if not any(queue.stats(exact=True).leased for queue in queues):
+                if queues[0].count() == 0:
+                    feed()
+                time.sleep(0.05)
+                continue
+            time.sleep(chance.uniform(0, LATEST))
+            hit = kill[kind]()
+        kinds[kind][hit] += 1
+        print(f"{time.monotonic() - began:4.0f} s: one of {kind}, {hit}", flush=True)
+    return kinds
+
+
 def _is_worker(process: psutil.Process) -> bool:
     """Whether it is a fork of the daemon that Spark starts for Python, and not the daemon."""
     parent = _parent(process)
@@ -221,7 +273,7 @@ def _kill(process: psutil.Process) -> bool:
     return True
 
 
-def tell(kinds: dict[str, Counter[str]]) -> str:
+def tell(kinds: Kinds) -> str:
     """Say how many were killed of which kind, and in the midst of what."""
     return "; ".join(
         f"{of.total()} {kind} ({', '.join(f'{count} {what}' for what, count in sorted(of.items()))})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -15,10 +14,7 @@ import duerow
 from duerow import Draft
 from duerow.testing.conformance.fixtures import Place
 from tests.crash.on_spark_streams import LAST, NUMBERS, check, write_file
-from tests.crash.spark_kills import LONGEST, Program, tell
-from tests.crash.test_spark_killed import KILLS, LATEST, chance
-
-__all__ = ["chance"]
+from tests.crash.spark_kills import Program, kill_all, tell
 
 FED = 500
 """Numbers that are pushed for each kill."""
@@ -43,16 +39,6 @@ def test_whatever_of_a_query_is_killed_or_started_again_each_message_and_line_go
     place: Place, program: Program, chance: Random, tmp_path: Path, count_killed: Callable[[int], None]
 ) -> None:
     began = time.monotonic()
-    shares = SHARES[place.url.partition(":")[0]]
-    plan = [kind for kind, share in shares.items() for _ in range(round(share * KILLS))]
-    chance.shuffle(plan)
-    kinds: dict[str, Counter[str]] = {kind: Counter() for kind in shares}
-    kill = {
-        "workers": program.kill_worker,
-        "drivers": program.kill_driver,
-        "connections": program.kill_connection,
-        "queries": program.stop_queries,
-    }
     pushed, files = 0, count()
     with duerow.connect(place.url, **place.settings) as database:
         numbers = database.queue(NUMBERS)
@@ -63,22 +49,7 @@ def test_whatever_of_a_query_is_killed_or_started_again_each_message_and_line_go
             pushed += FED
             write_file(tmp_path, next(files))
 
-        for kind in plan:
-            feed()
-            deadline = time.monotonic() + LONGEST
-            hit = None
-            while hit is None:
-                assert time.monotonic() < deadline, f"nothing to kill among {kind}: {program.log.read_text()[-5_000:]}"
-                program.start()
-                if not numbers.stats(exact=True).leased:
-                    if numbers.count() == 0:
-                        feed()
-                    time.sleep(0.05)
-                    continue
-                time.sleep(chance.uniform(0, LATEST))
-                hit = kill[kind]()
-            kinds[kind][hit] += 1
-            print(f"{time.monotonic() - began:4.0f} s: one of {kind}, {hit}", flush=True)
+        kinds = kill_all(program, SHARES[place.url.partition(":")[0]], chance, feed, [numbers])
         (tmp_path / LAST).touch()
         ended = program.end()
         took = time.monotonic() - began
