@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,9 +11,11 @@ import pytest
 import duerow
 from duerow import TableSink
 from duerow.spark.tables import lakes
-from duerow.spark.tables.delivery import deliverer
 from duerow.spark.tables.manifest import DataFile, TableEntry
 from duerow.testing.clock import MovableClock, hours, minutes
+from tests.spark.deliveries import clock, db, delivering
+
+__all__ = ["clock", "db"]
 
 SINK = TableSink("lake", format="iceberg", table="shop.sales")
 
@@ -57,17 +57,6 @@ class IcebergTable:
 
 
 @pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture
-def db(tmp_path: Path, clock: MovableClock) -> Iterator[duerow.Database]:
-    with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
 def table(clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> IcebergTable:
     made = IcebergTable(clock)
     monkeypatch.setattr(lakes, "_iceberg", lambda sink: made)
@@ -76,7 +65,7 @@ def table(clock: MovableClock, monkeypatch: pytest.MonkeyPatch) -> IcebergTable:
 
 def deliver(db: duerow.Database, settled: bool = True) -> None:
     """Deliver what is due; if it is not settled, the process has died after it."""
-    station = deliverer(SINK.consumers[1])  # type: ignore[arg-type]  # it is the second one
+    station = delivering(SINK)
     while (held := station.queue(db).reserve()) is not None:
         settlement = station.settlement(held.message, 9)
         assert not settled or not station.queue(db).settle([(held, settlement)])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import deltalake
 import msgspec
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
@@ -21,64 +20,46 @@ import duerow
 from duerow import Draft, Pipeline, TableSink, spark
 from duerow.errors import ConfigurationError
 from duerow.spark.tables import lakes
-from duerow.spark.tables.delivery import Deliverer, deliverer
-from duerow.spark.tables.folder import Folder
-from duerow.spark.tables.manifest import FILES, DataFile, TableEntry
-from duerow.spark.tables.partitions import folder_name
+from duerow.spark.tables.delivery import Deliverer
 from duerow.testing.clock import MovableClock, minutes
-from tests.spark.test_table_deliveries import Killed, killed_at, push, settle, work_off
+from tests.spark.deliveries import Killed, batch, clock, db, delivering, killed_at, push, settle, work_off
+
+__all__ = ["clock", "db"]
 
 
+@dataclass(frozen=True)
 class Lake:
-    """A table, and what writes the files of a batch for it as tasks do.
+    """A table.
 
-    Args:
+    Attributes:
         sink: its station.
         rows: returns its rows.
     """
 
-    def __init__(self, sink: TableSink, folder: str, rows: Callable[[], pa.Table]) -> None:
-        self.sink, self._folder, self._rows = sink, folder, rows
+    sink: TableSink
+    rows: Callable[[], pa.Table]
 
     @property
     def station(self) -> Deliverer:
-        return deliverer(self.sink.consumers[1])  # type: ignore[arg-type]  # it is the second one
-
-    def batch(self, name: str, numbers: list[int], partition: dict[str, str | None] | None = None) -> TableEntry:
-        file = f"{FILES}/{folder_name(partition or {})}{name}.parquet"
-        folder = Folder(self._folder)
-        with folder.writing(file) as stream:
-            parquet.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), stream)
-        return TableEntry(name, [DataFile(file, len(numbers), folder.size(file), partition or {})])
+        return delivering(self.sink)
 
     def numbers(self) -> list[int]:
-        return sorted(self._rows()["n"].to_pylist())
-
-
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture
-def db(tmp_path: Path, clock: MovableClock) -> Iterator[duerow.Database]:
-    with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True, clock=clock) as opened:
-        yield opened
+        return sorted(self.rows()["n"].to_pylist())
 
 
 def delta(folder: Path) -> Lake:
     path = str(folder / "delta")
     sink = TableSink("lake", format="delta", path=path)
-    return Lake(sink, path, lambda: pa.table(deltalake.DeltaTable(path).to_pyarrow_table()))
+    return Lake(sink, lambda: pa.table(deltalake.DeltaTable(path).to_pyarrow_table()))
 
 
 def iceberg(folder: Path) -> Lake:
     options = {"name": "here", "type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}"}
     catalog = load_catalog(**options)
     catalog.create_namespace("shop")
-    made = catalog.create_table("shop.sales", schema=pa.schema([("n", pa.int64())]))
+    catalog.create_table("shop.sales", schema=pa.schema([("n", pa.int64())]))
     sink = TableSink("lake", format="iceberg", table="shop.sales", options=options)
-    return Lake(sink, made.location(), lambda: catalog.load_table("shop.sales").scan().to_arrow())
+    return Lake(sink, lambda: catalog.load_table("shop.sales").scan().to_arrow())
 
 
 @pytest.fixture(params=[delta, iceberg])
@@ -93,7 +74,7 @@ def test_a_batch_is_in_the_table_once_whichever_step_of_its_delivery_is_killed(
     db: duerow.Database, clock: MovableClock, lake: Lake, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
 ) -> None:
     for number in range(3):
-        push(db, lake.sink, lake.batch(f"b{number}", [2 * number, 2 * number + 1]))
+        push(db, lake.sink, batch(lake.sink, f"b{number}", [2 * number, 2 * number + 1]))
         held = lake.station.queue(db).reserve()
         assert held is not None
         commits: tuple[Any, str] = (deltalake.DeltaTable, "create_write_transaction")
@@ -111,9 +92,9 @@ def test_a_batch_is_in_the_table_once_whichever_step_of_its_delivery_is_killed(
 def test_of_two_processes_that_add_a_batch_at_the_same_time_one_fails_and_finds_it_there_later(
     db: duerow.Database, clock: MovableClock, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    push(db, lake.sink, lake.batch("first", [1]))
+    push(db, lake.sink, batch(lake.sink, "first", [1]))
     work_off(db, lake.station)
-    made = lake.batch("b", [2, 3])
+    made = batch(lake.sink, "b", [2, 3])
     where: Any = deltalake.DeltaTable if lake.sink.format == "delta" else Table
     name = "create_write_transaction" if lake.sink.format == "delta" else "add_files"
     add = lakes.add_to_delta if lake.sink.format == "delta" else lakes.add_to_iceberg
@@ -137,8 +118,8 @@ def test_a_table_of_delta_is_made_with_its_partitions_and_others_are_refused(
 ) -> None:
     path = str(tmp_path / "delta")
     parted = TableSink("lake", format="delta", path=path, partition_by=["day"])
-    lake = Lake(parted, path, lambda: pa.table(deltalake.DeltaTable(path).to_pyarrow_table()))
-    made = lake.batch("b", [1, 2], {"day": "monday"})
+    lake = Lake(parted, lambda: pa.table(deltalake.DeltaTable(path).to_pyarrow_table()))
+    made = batch(lake.sink, "b", [1, 2], partition={"day": "monday"})
     schema = pa.schema([("n", pa.int64()), ("day", pa.string())])
     deltalake.DeltaTable.create(path, schema, partition_by=["day"])
     push(db, parted, made)
@@ -153,7 +134,7 @@ def test_a_table_of_delta_is_made_with_its_partitions_and_others_are_refused(
 def test_a_batch_of_iceberg_is_a_snapshot_that_names_it(db: duerow.Database, tmp_path: Path) -> None:
     lake = iceberg(tmp_path)
     for name in ("a", "b"):
-        push(db, lake.sink, msgspec.to_builtins(lake.batch(name, [1])))
+        push(db, lake.sink, msgspec.to_builtins(batch(lake.sink, name, [1])))
     work_off(db, lake.station)
     table = load_catalog(**lake.sink.options).load_table("shop.sales")
     assert [one.summary[lakes.PROPERTY] for one in table.snapshots() if one.summary is not None] == ["a", "b"]

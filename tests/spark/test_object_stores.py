@@ -22,7 +22,9 @@ from duerow.spark.tables.folder import Folder
 from duerow.spark.tables.manifest import Manifest
 from duerow.testing.clock import MovableClock, hours, minutes
 from tests.servers.process import free_port, serving, workspace
-from tests.spark.test_table_deliveries import Killed, batch, delivering, killed_at, push, rows, settle
+from tests.spark.deliveries import Killed, batch, clock, db, delivering, killed_at, push, rows, settle
+
+__all__ = ["clock", "db"]
 
 SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"}
 """Says for which of Amazon's services a request is; the store checks no signatures."""
@@ -57,17 +59,6 @@ def bucket(store: str) -> str:
     name = f"b{secrets.token_hex(8)}"
     with urlopen(Request(f"http://{store}/{name}", method="PUT", headers=SIGNED)):
         return f"s3://{name}"
-
-
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture
-def db(tmp_path: Path, clock: MovableClock) -> Iterator[duerow.Database]:
-    with duerow.connect(f"sqlite:///{tmp_path}/queues.db", migrate=True, clock=clock) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -22,7 +22,7 @@ from duerow.spark.tables.job import TableJob
 from duerow.spark.tables.portions import Portions
 from duerow.spark.tables.source import SourceJob
 from duerow.spark.write import Written, WrittenFile
-from tests.spark.test_table_deliveries import work_off
+from tests.spark.deliveries import work_off
 
 Wait = Callable[[float], bool]
 
