@@ -243,19 +243,19 @@ def test_encrypted_payloads_are_read_with_their_keys_as_they_are_kept_or_not_at_
 ) -> None:
     key = Encryption.new_key()
     with duerow.connect(place.url, **place.settings, encryption=Encryption([key])) as db:
-        db.queue("orders").push({"card": "4111"})
+        db.queue("orders").push({"card": "4111-1111"})
     with duerow.connect(place.url, **place.settings) as db:
         db.queue("orders").push({"n": 1})
     monkeypatch.setenv("QUEUE_KEYS", key)
     (tmp_path / "keys").write_text(f"{key}\n")
     for given in ({"keysenv": "QUEUE_KEYS"}, {"keysfile": tmp_path / "keys"}):
         rows = read(place, columns="kind,payload", **given)
-        assert rows == [{"kind": "json", "payload": '{"card":"4111"}'}, {"kind": "json", "payload": '{"n":1}'}]
+        assert rows == [{"kind": "json", "payload": '{"card":"4111-1111"}'}, {"kind": "json", "payload": '{"n":1}'}]
     with pytest.raises(KeyMissing):
         read(place)
     sealed, _ = read(place, encrypted="keep")
     assert sealed["kind"] == "json+encrypted"
-    assert "4111" not in sealed["payload"]
+    assert "4111-1111" not in sealed["payload"]
     assert len(read(place, columns="id,kind")) == 2  # nobody asked for payloads
 
 

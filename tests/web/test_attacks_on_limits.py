@@ -107,13 +107,13 @@ def masked(queue: str, payload: Any) -> Any:
 async def test_what_is_redacted_is_told_by_no_way(memory: aio.Database, opened: Opened):
     queue = memory.queue("orders", dead_letter="orders-dead")
     await queue.declare()
-    await queue.push_many([*_drafts({"card": "4111", "city": "Split"}, {"card": "4222", "city": "Zagreb"})])
+    await queue.push_many([*_drafts({"card": "4111-1111", "city": "Split"}, {"card": "4222-2222", "city": "Zagreb"})])
     first, second = await queue.reserve_many(2)
-    await queue.rollback(first, error="no card 4111")
+    await queue.rollback(first, error="no card 4111-1111")
     logged = memory.queue("logged", history=timedelta(days=1))
     await logged.push("paid")
-    assert await logged.settle([(one, Commit(log="card 4111")) for one in await logged.reserve_many(1)]) == []
-    await queue.bury(second, "no card 4222")
+    assert await logged.settle([(one, Commit(log="card 4111-1111")) for one in await logged.reserve_many(1)]) == []
+    await queue.bury(second, "no card 4222-2222")
     browser = opened(memory, redact=masked, searchable={"orders*": ["city"]})
     texts = []
     for path in (
@@ -130,14 +130,14 @@ async def test_what_is_redacted_is_told_by_no_way(memory: aio.Database, opened: 
         assert response.status_code == 200, response.text
         texts.append(response.text)
     assert "Split" in texts[0]
-    assert "4111" not in "".join(texts)
-    assert "4222" not in "".join(texts)
+    assert "4111-1111" not in "".join(texts)
+    assert "4222-2222" not in "".join(texts)
     for condition in (
-        "payload.card = '4111'",
-        "not payload.card = '4111'",
+        "payload.card = '4111-1111'",
+        "not payload.card = '4111-1111'",
         "payload.city = 'Split' and (priority > 3 or payload.card like '4%')",
-        "payload.city.card = '4111'",
-        "headers.\"dead-letter-reason\" like '%4222%'",
+        "payload.city.card = '4111-1111'",
+        "headers.\"dead-letter-reason\" like '%4222-2222%'",
     ):
         for name in ("orders", "orders-dead"):
             found = await browser.get(f"{QUEUES}/{name}/messages", params={"where": condition})
@@ -148,7 +148,7 @@ async def test_what_is_redacted_is_told_by_no_way(memory: aio.Database, opened: 
             assert (await browser.post(f"{QUEUES}/{name}/remove", json=body)).status_code == 403
             assert (await browser.post(f"{QUEUES}/{name}/redrive", json=body)).status_code == 403
     assert (await browser.get(f"{QUEUES}/orders/count", params={"by": "payload.card"})).status_code == 403
-    for condition in ("error.message like '%4111%'", "payload.card = '4111'"):
+    for condition in ("error.message like '%4111-1111%'", "payload.card = '4111-1111'"):
         found = await browser.get(f"{QUEUES}/orders/history", params={"where": condition})
         assert (found.status_code, found.json()["type"]) == (403, "urn:duerow:problem:redacted"), condition
 
@@ -156,18 +156,18 @@ async def test_what_is_redacted_is_told_by_no_way(memory: aio.Database, opened: 
 async def test_operators_do_not_read_redacted_payloads_by_reserving_them(
     memory: aio.Database, opened: Opened, accounts: Accounts, as_shop: dict[str, str]
 ):
-    await memory.queue("orders").push({"card": "4111"})
+    await memory.queue("orders").push({"card": "4111-1111"})
     browser = opened(memory, redact=masked, users=accounts)
     await logged_in(browser, "ana")
     headers = {"X-CSRF-Token": form_token(await browser.get("/login"))}
     assert (await browser.post(f"{QUEUES}/orders/reservations", json={}, headers=headers)).status_code == 403
     program = opened(memory, redact=masked, users=accounts, headers=as_shop)
     taken = (await program.post(f"{QUEUES}/orders/reservations", json={})).json()["reservations"]
-    assert taken[0]["message"]["payload"] == {"card": "4111"}  # a program that works on it needs it whole
+    assert taken[0]["message"]["payload"] == {"card": "4111-1111"}  # a program that works on it needs it whole
 
 
 async def test_a_function_that_fails_to_redact_shows_nothing(memory: aio.Database, opened: Opened):
-    await memory.queue("orders").push(["card 4111"])
+    await memory.queue("orders").push(["card 4111-1111"])
     found = await opened(memory, redact=masked).get(f"{QUEUES}/orders/messages")
     assert found.json()["messages"][0]["payload"] == "(hidden)"
 

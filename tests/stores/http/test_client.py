@@ -186,11 +186,11 @@ def test_what_the_server_sees_of_encrypted_payloads_is_sealed(
     open_database: OpenDatabase, near: duerow.Database
 ) -> None:
     far = open_database(encryption=Encryption([Encryption.new_key()]))
-    far.queue("mail").push({"card": 4111})
+    far.queue("mail").push({"card": "4111-1111"})
     [record] = near.run(lambda: near.store.operations.peek("mail", 1))
-    assert (record.kind, "4111" in record.payload) == ("json+encrypted", False)
+    assert (record.kind, "4111-1111" in record.payload) == ("json+encrypted", False)
     [mine] = far.queue("mail").reserve_many(1)
-    assert mine.message.payload == {"card": 4111}
+    assert mine.message.payload == {"card": "4111-1111"}
 
 
 def test_the_command_takes_the_same_url(place: Place, near: duerow.Database) -> None:
