@@ -166,7 +166,7 @@ def contend(url: str, settings: dict[str, Any], seed: int, times: int, seconds: 
 @pytest.mark.parametrize(
     ("processes", "times", "seconds"),
     [
-        pytest.param(4, 50, 0.0, id="small"),
+        pytest.param(4, 30, 0.0, id="small"),
         pytest.param(
             8,
             1_000,

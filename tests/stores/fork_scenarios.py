@@ -1,7 +1,7 @@
-"""Processes that open a handle, fork, and go on: python -m tests.stores.fork_scenarios SCENARIO FACE URL SETTINGS.
+"""Programs that open a handle, fork, and go on: python -m tests.stores.fork_scenarios SCENARIO FACE URL SETTINGS.
 
-Run as a program of its own, since a fork of the tests' process would take their threads' locks along. A child that does
-not come to its end is ended by an alarm.
+Run in a process that has no threads, since a fork of the tests' process would take their threads' locks along. A child
+that does not come to its end is ended by an alarm.
 """
 
 import asyncio

@@ -1,32 +1,23 @@
 """Promises to processes that share a database. Taken in by each store that processes can share."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import duerow
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
-from tests.processes import forking
+from tests.processes import forking, run_program
 from tests.stores.fork_scenarios import CHILDREN, LATER
 
 
 def fork(scenario: str, place: Place, face: Face) -> list[duerow.Message]:
     """Carry out a scenario of `fork_scenarios`; return what is in the queue then."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.stores.fork_scenarios",
-        scenario,
-        face.name,
-        place.url,
-        json.dumps(place.settings),
-    ]
-    forked = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    arguments = [scenario, face.name, place.url, json.dumps(place.settings)]
+    forked = run_program("tests.stores.fork_scenarios", arguments, Path.cwd())
     assert forked.returncode == 0, forked.stderr
     with duerow.connect(place.url, **place.settings) as database:
         return database.queue("mail").find("key is not null", limit=1000)

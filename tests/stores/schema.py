@@ -132,11 +132,14 @@ def migrate(url: str, settings: dict[str, Any], start: Any) -> list[str]:
         return database.migrate()
 
 
-def test_twenty_processes_migrate_at_once(bare_place: Place) -> None:
+def test_processes_that_migrate_at_once_make_the_tables_once_and_all_work_on_them(
+    bare_place: Place, scale: int
+) -> None:
+    processes = 10 * scale
     context = forking()
-    with context.Manager() as manager, context.Pool(20) as pool:
-        start = manager.Barrier(20, timeout=600)
-        jobs = [(bare_place.url, bare_place.settings, start) for _ in range(20)]
-        assert pool.starmap(migrate, jobs, chunksize=1) == [[]] * 20
+    with context.Manager() as manager, context.Pool(processes) as pool:
+        start = manager.Barrier(processes, timeout=600)
+        jobs = [(bare_place.url, bare_place.settings, start) for _ in range(processes)]
+        assert pool.starmap(migrate, jobs, chunksize=1) == [[]] * processes
     with duerow.connect(bare_place.url, **bare_place.settings) as database:
-        assert database.queue("mail").count() == 20
+        assert database.queue("mail").count() == processes

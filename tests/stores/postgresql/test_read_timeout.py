@@ -78,6 +78,7 @@ async def test_so_it_does_on_an_async_engine(driver: str, level: str | None, pla
     await engine.dispose()
 
 
+@pytest.mark.parametrize("face", ["sync", pytest.param("async", marks=pytest.mark.soak)], indirect=True)
 def test_more_values_than_a_statement_takes_are_refused_before_they_are_sent(face: Face, place: Place) -> None:
     def plan() -> Plan[Any]:
         values = {f"v{number}": number for number in range(32_767)}
