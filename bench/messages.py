@@ -7,6 +7,9 @@ from typing import Any
 
 QUEUE = "bench"
 
+STOP = {"stop": True}
+"""The payload that tells a worker to stop."""
+
 PAYLOAD_COLUMNS = "n long, to string, text string"
 """What the fields of a payload are to Spark."""
 

@@ -24,7 +24,7 @@ import psycopg
 import duerow
 import duerow.aio
 from bench import features
-from bench.messages import PAYLOAD_COLUMNS, QUEUE, payload
+from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, payload
 from bench.processes import Prepared
 from bench.turns import Take
 from bench.turns import take_in_turns as take_in_turns_by
@@ -35,7 +35,6 @@ from duerow.store import Counted, Totals
 BATCH = 1_000
 WAIT_S = 0.001
 CHUNK = 10_000
-STOP = {"stop": True}
 
 
 def migrate(url: str) -> None:
@@ -211,17 +210,10 @@ def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepa
     return take_in_turns_by(taker, url, messages, queues, consumers)
 
 
-def note_times(url: str) -> Prepared[dict[int, int]]:
+def note_times(url: str, queue: str = QUEUE) -> Prepared[dict[int, int]]:
     """Handle until told to stop; return the monotonic nanoseconds at which each number was handled."""
     handled: dict[int, int] = {}
-
-    def handle(message: Message) -> None:
-        if message.payload == STOP:
-            os.kill(os.getpid(), signal.SIGTERM)
-        else:
-            handled[message.payload["n"]] = time.monotonic_ns()
-
-    worker = Worker(duerow.connect(url).queue(QUEUE), handle)
+    worker = Worker(duerow.connect(url).queue(queue), lambda message: _note_time(message, handled))
 
     def run() -> dict[int, int]:
         worker.run()
@@ -230,10 +222,37 @@ def note_times(url: str) -> Prepared[dict[int, int]]:
     return run
 
 
-def stop_worker(url: str) -> None:
+def note_times_awaited(url: str, queue: str) -> Prepared[dict[int, int]]:
+    """The same with an awaited worker."""
+    handled: dict[int, int] = {}
+    runner = asyncio.Runner()
+
+    async def handle(message: Message) -> None:
+        _note_time(message, handled)
+
+    async def prepare() -> duerow.aio.Worker:
+        return duerow.aio.Worker((await duerow.aio.connect(url)).queue(queue), handle)
+
+    worker = runner.run(prepare())
+
+    def run() -> dict[int, int]:
+        runner.run(worker.run())
+        return handled
+
+    return run
+
+
+def _note_time(message: Message, handled: dict[int, int]) -> None:
+    if message.payload == STOP:
+        os.kill(os.getpid(), signal.SIGTERM)
+    else:
+        handled[message.payload["n"]] = time.monotonic_ns()
+
+
+def stop_worker(url: str, queue: str = QUEUE) -> None:
     """Tell the worker of `note_times` to stop."""
     with duerow.connect(url) as db:
-        db.queue(QUEUE).push(STOP)
+        db.queue(queue).push(STOP)
 
 
 def produce(url: str, numbers: range, per_transaction: int, period: float, lasting: float) -> Prepared[dict[int, int]]:

@@ -27,6 +27,7 @@ SCENARIOS: dict[str, Scenario] = {
     "drain": drain.batches,
     "singly": drain.singly,
     "latency": latency.idle,
+    "latency-by-hand": latency.beside_by_hand,
     "handlers": handlers.waiting,
     "busy": latency.busy,
     "idle": idle.worker,

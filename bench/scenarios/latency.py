@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from contextlib import closing
+from dataclasses import replace
 from statistics import median
 
 import duerow
-from bench import ours
+from bench import floor_runs, ours
 from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
-from bench.messages import QUEUE, payload
+from bench.floor import PostgresqlFloor
+from bench.messages import QUEUE, STOP, payload, payload_text
 from bench.processes import Child, together
-from bench.results import Result, limit, percentile
+from bench.results import Result, against, limit, percentile
 
 IDLE_P50_MS, IDLE_P99_MS, BUSY_P99_MS = 5.0, 20.0, 300.0
 PRODUCERS = 8
 TRANSACTION_SECONDS = 0.020
 PERIOD_SECONDS = 0.025
 WARM_UP = 5
+
+BY_HAND_BAR = 1.2
+WORKERS = {"blocking": ours.note_times, "awaited": ours.note_times_awaited, "by-hand": floor_runs.note_times}
 
 
 def idle(context: Context) -> list[Result]:
@@ -61,6 +68,59 @@ def _push_now_and_then(url: str, count: int) -> dict[int, int]:
             pushed[number] = time.monotonic_ns()
             queue.push(payload(number))
     return pushed
+
+
+def beside_by_hand(context: Context) -> list[Result]:
+    """The same to an idle worker of each face and to one written by hand, which wait side by side and take turns."""
+    waited: dict[str, list[list[float]]] = {name: [] for name in WORKERS}
+    for _ in range(context.size.rounds):
+        for name, milliseconds in _by_turns(context.postgresql, context.size.latency).items():
+            waited[name].append(milliseconds)
+    lines = []
+    for face in ("blocking", "awaited"):
+        for percent in (50, 99):
+            samples = {
+                ours: [percentile(one, percent) for one in waited[name]]
+                for ours, name in (("duerow", face), ("floor", "by-hand"))
+            }
+            lines.append(
+                replace(
+                    against(f"push to handler, {face} worker, p{percent}", samples, "floor", BY_HAND_BAR, unit="ms"),
+                    at_most=True,
+                    note=f"{context.size.latency} pushes to each of three workers in turn, in each round",
+                )
+            )
+    return lines
+
+
+def _by_turns(database: PostgresqlDatabase, count: int) -> dict[str, list[float]]:
+    """Push to the workers in turn; return how many milliseconds each message waited, by worker."""
+    database.clear()
+    workers = {name: Child(prepare, database.url, f"bench-{name}") for name, prepare in WORKERS.items()}
+    pushed: dict[str, dict[int, int]] = {name: {} for name in WORKERS}
+    try:
+        for worker in workers.values():
+            worker.wait_until_ready()
+        for worker in workers.values():
+            worker.go()
+        time.sleep(1)
+        with duerow.connect(database.url) as db, closing(PostgresqlFloor(database.url)) as floor:
+            for number in range(count + WARM_UP):
+                for name in random.sample(list(WORKERS), len(WORKERS)):
+                    time.sleep(random.uniform(0.02, 0.08))
+                    pushed[name][number] = time.monotonic_ns()
+                    if name == "by-hand":
+                        floor.push_and_notify(f"bench-{name}", payload_text(number))
+                    else:
+                        db.queue(f"bench-{name}").push(payload(number))
+            floor.push_and_notify("bench-by-hand", json.dumps(STOP))
+        for name in ("blocking", "awaited"):
+            ours.stop_worker(database.url, f"bench-{name}")
+        handled = {name: worker.result()[0] for name, worker in workers.items()}
+    finally:
+        for worker in workers.values():
+            worker.end()
+    return {name: _milliseconds(pushed[name], handled[name], first=WARM_UP) for name in WORKERS}
 
 
 def busy(context: Context) -> list[Result]:
