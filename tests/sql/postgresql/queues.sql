@@ -55,7 +55,10 @@ SET about = excluded.about, seen_at = excluded.seen_at
 INSERT INTO duerow_waiting (queue, until) SELECT given.queue, statement_timestamp() + (:span::BIGINT * INTERVAL '1
     microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)
-WHERE 1 = 1
+WHERE NOT (EXISTS (SELECT 1
+FROM duerow_waiting
+WHERE duerow_waiting.queue = given.queue AND duerow_waiting.until >= (statement_timestamp() + (:half::BIGINT *
+    INTERVAL '1 microsecond'))))
 ORDER BY given.queue
 ON CONFLICT (queue) DO UPDATE
 SET until = excluded.until

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import psycopg
+import psycopg.sql
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -54,3 +56,18 @@ async def test_a_push_is_heard_on_an_awaited_engine_of_the_users_own(
         finally:
             await listener.close()
     await engine.dispose()
+
+
+def test_a_consumer_that_is_known_to_sleep_says_so_again_without_a_write(
+    place: Place, superuser: psycopg.Connection
+) -> None:
+    noted = psycopg.sql.SQL("SELECT xmin::text, xmax::text FROM {}").format(
+        psycopg.sql.Identifier(place.settings["schema"], "duerow_waiting")
+    )
+    with duerow.connect(place.url, **place.settings) as database:
+        seen = []
+        for _ in range(3):
+            database.run(lambda: database.store.messages.next_due(["mail"], timedelta(seconds=5)))
+            seen += superuser.execute(noted).fetchall()  # who wrote the row, and who locked it since
+    assert len(seen) == 3
+    assert len({*seen}) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Select, Text, delete, false, null, select, union_all
+from sqlalchemy import Boolean, ColumnElement, Select, Text, delete, exists, false, null, select, union_all
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -113,13 +113,17 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def note_waiting(self) -> OverRows:
-        """Record that a consumer of the given queues sleeps; renew an existing record only after half of its time."""
+        """Record that a consumer of the given queues sleeps; renew an existing record only after half of its time.
+
+        A record that need not be renewed is not touched: to lock it would make the commit wait for the disk.
+        """
         waiting = self.tables.waiting
         until = self.dialect.later(self.now, self.bound("span", self.dialect.span))
         soon = self.dialect.later(self.now, self.bound("half", self.dialect.span))
 
         def build(given: Any) -> Executable:
-            rows = select(given.c.queue, until).where(const(1) == const(1)).order_by(given.c.queue)
+            fresh = select(const(1)).where(waiting.c.queue == given.c.queue, waiting.c.until >= soon)
+            rows = select(given.c.queue, until).where(~exists(fresh)).order_by(given.c.queue)
             noted: Any = self.dialect.insert(waiting).from_select(["queue", "until"], rows)
             return self.dialect.put(  # type: ignore[no-any-return]
                 noted, [waiting.c.queue], lambda new: {"until": new.until}, waiting.c.until < soon
