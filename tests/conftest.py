@@ -25,7 +25,13 @@ from tests.spark import quick_settings
 
 pytest.register_assert_rewrite("duerow.testing")  # so that a promise that is broken says what it found
 
-pytest_plugins = ["tests.servers.fixtures", "tests.families", "tests.sizes", "duerow.testing.conformance.fixtures"]
+pytest_plugins = [
+    "tests.servers.fixtures",
+    "tests.families",
+    "tests.sizes",
+    "tests.spark.shared_session",
+    "duerow.testing.conformance.fixtures",
+]
 
 # No test depends on how fast the machine is.
 settings.register_profile("duerow", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,6 +1,5 @@
 """What the examples of a page run on."""
 
-import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -55,15 +54,3 @@ def api_address() -> Iterator[str]:
     accounts = Accounts({"shop": Account("worker", None, {"default": digest("duerow_secret")})})
     with serving(f"memory://{uuid.uuid4().hex}", users=accounts) as address:
         yield address.replace("http://", "http://duerow_secret@")
-
-
-@pytest.fixture(scope="package")
-def spark_as_before() -> Iterator[None]:
-    """Stops the session that the first page has started and the others have shared, so that it is no other test's."""
-    from pyspark.sql import SparkSession
-
-    before, on_interrupt = SparkSession.getActiveSession(), signal.getsignal(signal.SIGINT)
-    yield
-    signal.signal(signal.SIGINT, on_interrupt)
-    if before is None and (started := SparkSession.getActiveSession()) is not None:
-        started.stop()

@@ -67,7 +67,7 @@ def test_the_examples_of_a_page_do_what_it_says(
         api = request.getfixturevalue("api_address")
         shown = [replace(block, text=block.text.replace(WRITTEN_API, api)) for block in shown]
     if any("duerow.spark" in block.text for block in shown if block.language == "python"):
-        request.getfixturevalue("spark_as_before")
+        request.getfixturevalue("session")  # which the page then has as its own
     monkeypatch.chdir(tmp_path)
     # Not by syspath_prepend(), which looks through what a server in another thread may be importing.
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
