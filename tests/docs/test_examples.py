@@ -30,7 +30,7 @@ RUN = {"", "run", "file", "shell"}
 TRIED = RUN | {"append", "server"}
 """The notes of pages that only trials follow."""
 
-LONG = {"how-to/analytics.md"}
+LONG = {"how-to/analytics.md", "how-to/frame-stations.md"}
 """Pages whose examples Spark takes long for; other tests meet what they show in `make test`."""
 
 

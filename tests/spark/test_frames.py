@@ -254,10 +254,18 @@ def test_a_result_that_makes_no_sense_of_some_messages_fails_these_alone_with_th
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_functions_of_arrow_batches_and_tables_return_text_as_polars_has_it(
+def test_functions_of_pandas_frames_arrow_batches_and_tables_work_and_return_text_as_polars_has_it(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     """Polars itself is too large to install for this."""
+
+    def in_cents(sales: DataFrame) -> DataFrame:
+        def each(frames: Iterator[Any]) -> Iterator[Any]:
+            for frame in frames:
+                frame["cents"] = (frame["euros"] * 100).round().astype("int64")
+                yield frame[["_id", "shop", "cents"]]
+
+        return sales.mapInPandas(each, "_id long, shop string, cents long")
 
     def taxed(sales: DataFrame) -> DataFrame:
         def each(batches: Iterator[Any]) -> Iterator[Any]:
@@ -282,10 +290,10 @@ def test_functions_of_arrow_batches_and_tables_return_text_as_polars_has_it(
 
         return sales.groupBy("shop").applyInArrow(of_shop, "shop string, tax long")
 
-    sales = [("split", 1000), ("split", 400), ("zadar", 500)]
-    db.queue("sold").push_many([Draft({"shop": shop, "cents": cents}) for shop, cents in sales])
+    sales = [("split", 10.0), ("split", 4.0), ("zadar", 5.0)]
+    db.queue("sold").push_many([Draft({"shop": shop, "euros": euros}) for shop, euros in sales])
     stations = [
-        Frame("sold", taxed, "taxed", rowwise=True, schema="shop string, cents long"),
+        Frame("sold", lambda f: taxed(in_cents(f)), "taxed", rowwise=True, schema="shop string, euros double"),
         Frame("taxed", highest, "highest", schema="shop string, tax long"),
     ]
     spark.run(Pipeline("p", stations, outputs=["highest"]), place.url, session, **place.settings)
