@@ -123,6 +123,7 @@ FAMILIES = ("mongodb", "postgresql", "mariadb", "mysql", "sqlite")
 LOTS = {
     "tests/stores/mongodb/": "mongodb",
     "tests/spark/": "spark",
+    "tests/demo/test_demo.py": "spark",
     "tests/web/dashboard/": "dashboard",
     "tests/web/": "web",
     "tests/workers/": "workers",

@@ -1,16 +1,24 @@
 """The demo from its beginning to its end, and begun again."""
 
 import json
+import logging
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import create_engine, text
+from typer.testing import CliRunner
 
-from tests.demo.conftest import expected, found, run_demo, totals_of
+from examples.flights.command import app
+from tests.demo.conftest import arguments, expected, found, run_demo, totals_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FLIGHTS = 300
 
@@ -29,12 +37,26 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(session: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("demo")
     file, report = folder / "demo.db", folder / "report.html"
-    return Finished(
-        file, report, totals_of(run_demo(f"sqlite:///{file}", report, "--flights", str(FLIGHTS), "--lease", "5"))
-    )
+    return Finished(file, report, totals_of(run_here(session, f"sqlite:///{file}", report, "--flights", str(FLIGHTS))))
+
+
+def run_here(session: "SparkSession", url: str, report: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the demo in this process, on the session of all tests: Java takes longer to start than the flights to pass.
+
+    The long tests run it on Spark as a program.
+    """
+    on_end, root = signal.getsignal(signal.SIGTERM), logging.getLogger()
+    logged = [*root.handlers], root.level
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(session), "stop", lambda session: None)  # as the demo does in the end
+        done = CliRunner().invoke(app, arguments(url, report, *options), catch_exceptions=False)
+    signal.signal(signal.SIGTERM, on_end)
+    root.handlers[:] = logged[0]
+    root.setLevel(logged[1])
+    return subprocess.CompletedProcess([], done.exit_code, done.stdout, done.stderr)
 
 
 def test_on_spark_every_total_is_what_the_file_of_flights_says(finished: Finished):
