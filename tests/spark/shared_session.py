@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+QUICK = {"spark__python__task__killTimeout": "50ms"}
+"""Settings of the quick tests: a task that is cancelled while its function hangs keeps a core busy for that long."""
+
+
 class EachServerOnce(dict[str, int]):
     """Databases that executors have reached: others on the same server, and other files, count as reached."""
 
@@ -33,14 +37,15 @@ def _server(database: object) -> str:
 
 @pytest.fixture(scope="session")
 def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """A session with two places to run."""
+    """A session with two places to run; in the long tests with the patience that Spark has by itself."""
     from duerow import spark
     from duerow.spark import probe
 
+    quick = request.config.option.markexpr == "not soak"
     on_interrupt = signal.getsignal(signal.SIGINT)
-    started = spark.session(app="duerow tests", cores=2)
+    started = spark.session(app="duerow tests", cores=2, **(QUICK if quick else {}))
     signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would outlive the session, in the tests that come after
-    if request.config.option.markexpr == "not soak":
+    if quick:
         probe._reached[started] = EachServerOnce()
     yield started
     started.stop()
