@@ -47,7 +47,7 @@ def test_times_tell_of_turns_and_from_first_pushes_to_ends_with_the_percentiles_
     random = Random(11)
     measured = {
         f"of {size}": [round(random.choice([random.randrange(9), random.expovariate(0.1)]), 6) for _ in range(size)]
-        for size in (2, 3, 19, 20, 21, 100, 101, 997)
+        for size in (2, 3, 20, 21, 100, 101, 199)
     }
     many = [(queue, wait) for queue, waits in measured.items() for wait in waits]
     told = history(
@@ -274,7 +274,8 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
     orders = [db.queue("check").push([name, lines]).id for name, lines in (("A", 2), ("B", 3), ("C", 1))]
     shop().run(db, until="idle")
     options = {"url": place.url, "table": "history", **place.settings}
-    told = session.read.format("duerow").options(**options).load().cache()
+    read = session.read.format("duerow").options(**options).load()
+    told = session.createDataFrame(read.toArrow(), read.schema)  # small enough to be in the plan, as in `histories`
     found = {row["origin"]: row for row in analytics.paths(told, depth=4).collect()}
     assert sorted(found) == orders
     for id, lines in zip(orders, (2, 3, 1), strict=True):
@@ -287,7 +288,6 @@ def test_a_real_run_is_told_whole_from_the_first_push_to_the_last_end(
         assert row["ended_at"] == max(one["finished_at"] for one in bills)
         assert row["seconds"] == (row["ended_at"] - row["began_at"]).total_seconds()
     counts = {row["queue"]: row for row in analytics.rates(told).groupBy("queue").sum().collect()}
-    told.unpersist()
     assert {queue: row["sum(in)"] for queue, row in counts.items()} == {
         "check": 3,
         "order": 3,
