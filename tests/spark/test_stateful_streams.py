@@ -59,15 +59,15 @@ def counting() -> StatefulProcessor:
 def test_a_stream_keeps_state_from_batch_to_batch_and_each_message_moves_once(
     session: SparkSession, place: Place, db: duerow.Database, tmp_path: Path, rocks: None
 ) -> None:
-    found = stream(session, place)
+    found = stream(session, place, batch=2)
     of = found.select("id", "token", "queue", F.get_json_object("payload", "$.shop").alias("shop"))
     counted = of.groupBy("shop").transformWithStateInPandas(
         counting(), "id long, token long, queue string, shop string, seen long", "Append", "None"
     )
     routed = counted.select("id", "token", "queue", F.to_json(F.struct("shop", "seen")).alias("payload"))
-    for shops in (["split", "zadar"], ["split", "split"]):
-        db.queue("orders").push_many([Draft({"shop": shop}) for shop in shops])
-        run(routed, place, tmp_path / "checkpoint", to="counted")
+    db.queue("orders").push_many([Draft({"shop": shop}) for shop in ("split", "zadar", "split", "split")])
+    run(routed, place, tmp_path / "checkpoint", to="counted")
+    assert len([*(tmp_path / "checkpoint" / "commits").glob("[0-9]*")]) == 2, "two batches"
     assert sorted((m.payload["shop"], m.payload["seen"]) for m in db.queue("counted").find()) == [
         ("split", 1),
         ("split", 2),
