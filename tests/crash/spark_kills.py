@@ -106,12 +106,16 @@ class Program:
             return None
         return "with messages of its own" if victim in holders else "at the driver's batch"
 
-    def kill_driver(self) -> str | None:
-        """Kill the driver's Java, or its Python, or both; wait until the rest has ended."""
+    def kill_driver(self, even_at_rest: bool = False) -> str | None:
+        """Kill the driver's Java, or its Python, or both; wait until the rest has ended.
+
+        Args:
+            even_at_rest: whether to kill it also while none of its processes computes.
+        """
         assert self._process is not None
         ours = self._below()
         java = [one for one in ours if _name(one).startswith("java")]
-        if not java or not self._busy():
+        if not java or not (even_at_rest or self._busy()):
             return None
         way = self._chance.choice(["Java", "Python", "both at once"])
         for victim in java if way == "Java" else []:
