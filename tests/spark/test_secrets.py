@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import duerow
-from duerow import Pipeline, Sink, spark
+from duerow import Frame, Pipeline, Relay, Sink, spark
 from duerow.errors import ConfigurationError
 from duerow.spark import command
 from duerow.testing.conformance.fixtures import Place
@@ -67,6 +71,80 @@ session.stop()
 """
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_nothing_that_spark_keeps_for_its_pages_or_says_contains_the_password_of_the_database(
+    session: SparkSession,
+    place: Place,
+    db: duerow.Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    password = urlsplit(place.url).password
+    assert password
+    pushed(db, "a", 3)
+    (tmp_path / "secret").write_text(f"{place.url}\n")
+    monkeypatch.setenv("QUEUES", place.url)
+    stations = [
+        Relay("a", lambda m: m.payload, to="b", timeout=timedelta(minutes=5)),
+        Frame("b", lambda frame: frame.select("_id", "n"), to="c", schema="n long", rowwise=True),
+    ]
+    pipeline = Pipeline("p", stations, outputs=["c"])
+    options = {"urlfile": str(tmp_path / "secret"), "prefix": place.settings["prefix"]}
+    pages = Pages(session)
+
+    spark.run(pipeline, spark=session, urlenv="QUEUES", **place.settings)
+    messages = session.read.format("duerow").options(queue="c", **options).load().select("payload")
+    messages.write.format("duerow").options(queue="d", **options).mode("append").save()
+    messages.explain("extended")
+    away = session.read.format("duerow").options(queue="c", url=place.url + "-not-there").load()
+    with pytest.raises(PySparkException) as refused:
+        away.collect()
+    with pytest.raises(duerow.errors.DuerowError) as refused_to_run:
+        spark.run(pipeline, place.url + "-not-there", session)
+
+    assert len(found(db, "d")) == 3
+    kept = pages.text()
+    assert "relay 'a' of pipeline 'p'" in kept
+    assert "MapInArrow" in kept, "plans are among it"
+    for text in [kept, *capfd.readouterr(), str(refused.value), str(refused_to_run.value)]:
+        assert password not in text
+    assert password not in redacted(session, "spark.executorEnv.QUEUES", place.url)
+
+
+class Pages:
+    """What Spark has for its pages and its API over HTTP about the jobs and plans from now on."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._jobs = session.sparkContext._jsc.sc().statusStore()
+        self._plans = session._jsparkSession.sharedState().statusStore()
+        self._write = session._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper().writeValueAsString
+        self._before = {one.jobId() for one in self._all_jobs()}, {one.executionId() for one in self._all_plans()}
+
+    def text(self) -> str:
+        """All of it, as Spark writes it."""
+        jobs = [one for one in self._all_jobs() if one.jobId() not in self._before[0]]
+        plans = [one for one in self._all_plans() if one.executionId() not in self._before[1]]
+        texts = [*map(self._write, [*jobs, *plans]), *(one.physicalPlanDescription() for one in plans)]
+        return "\n".join(texts)
+
+    def _all_jobs(self) -> list[Any]:
+        found = self._jobs.jobsList(None)
+        return [found.apply(number) for number in range(found.size())]
+
+    def _all_plans(self) -> list[Any]:
+        found = self._plans.executionsList()
+        return [found.apply(number) for number in range(found.size())]
+
+
+def redacted(session: SparkSession, name: str, value: str) -> str:
+    """A setting as Spark's pages and its log show it."""
+    jvm, conf = session._jvm, session.sparkContext._jsc.sc().conf()
+    settings = jvm.PythonUtils.toSeq([jvm.scala.Tuple2(name, value)])
+    return str(jvm.org.apache.spark.util.Utils.redact(conf, settings))
+
+
+@pytest.mark.soak  # it needs a Java of its own, for a log of events and pages
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_no_plan_log_page_or_error_of_spark_contains_the_password_of_the_database(
     place: Place, db: duerow.Database, tmp_path: Path
