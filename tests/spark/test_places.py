@@ -133,6 +133,28 @@ def test_a_session_has_a_number_of_cores_that_can_be(cores: Any) -> None:
 # Java.
 
 
+@pytest.mark.parametrize("name", ["PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"])
+def test_where_spark_submit_or_a_server_has_spark_a_session_has_no_settings_but_those_asked_for(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked: dict[str, str] = {}
+
+    class Builder:
+        def config(self, name: str, value: str) -> Builder:
+            asked[name] = value
+            return self
+
+        def getOrCreate(self) -> dict[str, str]:
+            return asked
+
+    monkeypatch.setattr(SparkSession, "builder", Builder())
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setenv(name, "1234")
+    assert spark.session(app="shop", cores=1, spark__sql__shuffle__partitions=5) is asked  # type: ignore[comparison-overlap]
+    assert asked == {"spark.sql.shuffle.partitions": "5"}
+
+
+@pytest.mark.soak
 def test_in_a_program_of_spark_submit_the_session_runs_where_that_says(tmp_path: Path) -> None:
     program = tmp_path / "main.py"
     program.write_text(
