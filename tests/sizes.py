@@ -47,7 +47,6 @@ CHOSEN = {
     ("mongodb", "spark"): (
         "what_the_local_twin_does",
         "of_two_copies_of_a_task_that_settle_one",
-        "row_by_row_each_message_moves",
         "a_staged_row_goes_where_it_says",
         "has_the_messages_with_their_fields",
         "each_row_becomes_a_message",
