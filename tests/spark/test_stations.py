@@ -102,7 +102,7 @@ def orders(count: int) -> Pipeline:
 def test_stations_on_spark_do_what_the_local_twin_does(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
-    tenth = 10 if place.url.startswith("mongodb") else 100  # the server that the tests start for it is slow
+    tenth = 10 if place.url.startswith("mongodb") else 30  # the server that the tests start for it is slow
     pipeline = orders(10 * tenth)
     pushed(db, "check", 10 * tenth)
     with duerow.connect("memory://") as memory:
@@ -166,7 +166,7 @@ def parcels() -> Pipeline:
     return Pipeline(
         "parcels",
         [
-            Split("orders", split, to="items", rate=(60, timedelta(seconds=1))),
+            Split("orders", split, to="items", rate=(30, timedelta(seconds=1))),
             Fork("items", fork, to=["weigh", "price"]),
             Relay("weigh", weigh, to="item"),
             Relay("price", price, to="item"),
@@ -181,12 +181,12 @@ def test_one_to_many_and_many_to_one_are_the_same_on_spark(
     session: SparkSession, place: Place, db: duerow.Database
 ) -> None:
     pipeline = parcels()
-    pushed(db, "orders", 100)
+    pushed(db, "orders", 48)
     tallies = spark.run(pipeline, place.url, session, until="idle", **place.settings)
     ended = found(db, "parcels")
-    assert sorted(ended.values()) == [[number, number % 4 * 6] for number in range(100) if number % 4]
+    assert sorted(ended.values()) == [[number, number % 4 * 6] for number in range(48) if number % 4]
     assert db.queues() == ["parcels"]
-    assert (tallies["orders"].claimed, tallies["order/sets"].claimed) == (100, 75)
+    assert (tallies["orders"].claimed, tallies["order/sets"].claimed) == (48, 36)
     assert [graph.name for graph in db.pipelines()] == ["parcels"]
 
 
