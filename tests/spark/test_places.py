@@ -150,7 +150,8 @@ def test_where_spark_submit_or_a_server_has_spark_a_session_has_no_settings_but_
     monkeypatch.setattr(SparkSession, "builder", Builder())
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setenv(name, "1234")
-    assert spark.session(app="shop", cores=1, spark__sql__shuffle__partitions=5) is asked  # type: ignore[comparison-overlap]
+    made: Any = spark.session(app="shop", cores=1, spark__sql__shuffle__partitions=5)
+    assert made is asked
     assert asked == {"spark.sql.shuffle.partitions": "5"}
 
 

@@ -116,9 +116,10 @@ class Pages:
     """What Spark has for its pages and its API over HTTP about the jobs and plans from now on."""
 
     def __init__(self, session: SparkSession) -> None:
+        jvm: Any = session._jvm
         self._jobs = session.sparkContext._jsc.sc().statusStore()
         self._plans = session._jsparkSession.sharedState().statusStore()
-        self._write = session._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper().writeValueAsString
+        self._write = jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper().writeValueAsString
         self._before = {one.jobId() for one in self._all_jobs()}, {one.executionId() for one in self._all_plans()}
 
     def text(self) -> str:
@@ -139,7 +140,8 @@ class Pages:
 
 def redacted(session: SparkSession, name: str, value: str) -> str:
     """A setting as Spark's pages and its log show it."""
-    jvm, conf = session._jvm, session.sparkContext._jsc.sc().conf()
+    jvm: Any = session._jvm
+    conf = session.sparkContext._jsc.sc().conf()
     settings = jvm.PythonUtils.toSeq([jvm.scala.Tuple2(name, value)])
     return str(jvm.org.apache.spark.util.Utils.redact(conf, settings))
 
