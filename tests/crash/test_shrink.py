@@ -20,6 +20,7 @@ from duerow.testing.torture.workload import MESSAGES, PIPELINES, ROWS, WORKLOADS
 from tests.crash.broken_store import Breaking
 
 LOST, OTHER = "a message ends once", "a turn is handed out once"
+TWICE = "a record comes out of the pipeline once"
 LARGE = Options(7, kills=200, clocks=True, restart="pg_ctl restart")
 
 
@@ -179,34 +180,40 @@ def test_every_way_of_producers_and_operators_has_its_name_and_can_be_left_out(s
         assert [work.__name__ for work in Operator(few, database).works] == ["edit"]
 
 
-@pytest.mark.parametrize(
-    ("kills", "count", "most"),
-    [
-        pytest.param(1, 2, 1, id="small"),
-        pytest.param(8, 4, 40, id="full", marks=[pytest.mark.soak, pytest.mark.timeout(3_600)]),
-    ],
-)
-def test_a_store_that_is_broken_on_purpose_becomes_a_program_that_shows_it(
-    setting: Setting, processes: Any, kills: int, count: int, most: int
-) -> None:
+@pytest.fixture
+def broken(setting: Setting, processes: Any) -> Callable[[Options], Report]:
+    """Runs on a store that is broken on purpose."""
     setting.access.drop()
+    return lambda options: torture(setting.url, options, tell=print, context=Breaking(processes))
 
-    def run(options: Options) -> Report:
-        return torture(setting.url, options, tell=print, context=Breaking(processes))
 
-    large = Options(7, kills, processes=count, only=("pipelines",))
-    report = run(large)
-    assert report.kinds == ("a record comes out of the pipeline once",)
-    shrunk = shrink(large, report, run, tries=1, most=most)
+def test_a_store_that_is_broken_on_purpose_breaks_its_promise_in_a_smaller_run_too(
+    broken: Callable[[Options], Report],
+) -> None:
+    large = Options(7, kills=1, processes=2, only=("pipelines",))
+    shrunk = shrink(large, found(TWICE), broken, tries=1, most=1)
+    assert shrunk.options.kills == 0
+    assert shrunk.report.kinds == (TWICE,)
+    assert "times instead of 1" in script(shrunk, large)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_a_store_that_is_broken_on_purpose_becomes_a_program_that_shows_it(
+    broken: Callable[[Options], Report],
+) -> None:
+    large = Options(7, kills=8, processes=4, only=("pipelines",))
+    report = broken(large)
+    assert report.kinds == (TWICE,)
+    shrunk = shrink(large, report, broken, tries=1, most=40)
     assert shrunk.options.kills == 0
     text = script(shrunk, large)
     assert "times instead of 1" in text
-    if most > 1:
-        assert "no faults" in described(shrunk.options)
-        pushes, kind = shrunk.options.only
-        assert pushes in PIPELINES.pushes
-        assert kind in PIPELINES.kinds
-        assert shrunk.options.processes == 2
-        space: dict[str, Any] = {"__name__": "script"}
-        exec(text, space)
-        assert run(space["OPTIONS"]).kinds == report.kinds
+    assert "no faults" in described(shrunk.options)
+    pushes, kind = shrunk.options.only
+    assert pushes in PIPELINES.pushes
+    assert kind in PIPELINES.kinds
+    assert shrunk.options.processes == 2
+    space: dict[str, Any] = {"__name__": "script"}
+    exec(text, space)
+    assert broken(space["OPTIONS"]).kinds == report.kinds
