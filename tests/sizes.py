@@ -87,7 +87,7 @@ PAIRS = (
 Each family is in both, as what is copied from and as what is copied into; to and from MongoDB all are tried.
 """
 
-ON_BOTH = {"test_source.py", "test_source_sink.py", "test_all_operations_killed.py"}
+ON_BOTH = {"test_source.py", "test_source_sink.py"}
 """Files of these folders whose tests run on both."""
 
 

@@ -13,7 +13,7 @@ from duerow.testing.torture.options import any_seed
 from duerow.testing.torture.run import LEAST
 
 FULL = int(os.environ.get("DUEROW_SOAK_KILLS", "2000"))
-SMALL = 10
+SMALL = 5
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_whatever_is_killed_nothing_is_lost_doubled_stuck_or_out_of_order(
 ) -> None:
     seed = int(os.environ.get("DUEROW_SOAK_SEED", any_seed()))
     print(f"seed {seed}")
-    options = Options(seed, kills, serializable=seed % 2 == 0)
+    options = Options(seed, kills, processes=4 if kills == SMALL else 8, serializable=seed % 2 == 0)
     report = torture(place.url, options, shared=True, context=processes, folder=tmp_path)
     print(report)
     count_killed(sum(report.killed.values()))

@@ -25,7 +25,7 @@ NEWEST = len(MIGRATIONS)
 BESIDE = f"{NEWEST + 1:04} notes [from {NEWEST}]"
 APART = f"{NEWEST + 1:04} notes"
 
-KILLS = [pytest.param(2, id="small"), pytest.param(60, id="full", marks=pytest.mark.soak)]
+SMALL, FULL = 2, 60
 
 
 def tortured(place: Place, processes: Any, folder: Path, kills: int, python: str, **more: Any) -> Report:
@@ -45,19 +45,21 @@ def runs_of(report: Report, *versions: str) -> bool:
     return named == [*versions] and all(part.turns and part.effects for part in report.parts)
 
 
-@pytest.mark.parametrize("kills", KILLS)
-@pytest.mark.parametrize("place", ["postgresql", pytest.param("mariadb", marks=pytest.mark.soak)], indirect=True)
+@pytest.mark.soak
+@pytest.mark.parametrize("place", ["postgresql", "mariadb"], indirect=True)
 def test_two_versions_work_on_the_same_tables_and_nothing_is_lost(
-    place: Place, processes: Any, count_killed: Callable[[int], None], tmp_path: Path, kills: int
+    place: Place, processes: Any, count_killed: Callable[[int], None], tmp_path: Path
 ) -> None:
     python = other_versions.copied(tmp_path, "0.1.9")
-    report = tortured(place, processes, tmp_path, kills, python)
+    report = tortured(place, processes, tmp_path, FULL, python)
     count_killed(sum(report.killed.values()))
     assert runs_of(report, duerow.__version__, "0.1.9")
     assert not report.upgrade
 
 
-@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize(
+    "kills", [pytest.param(SMALL, id="small"), pytest.param(FULL, id="full", marks=pytest.mark.soak)]
+)
 @pytest.mark.parametrize(
     "place",
     ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak), pytest.param("mariadb", marks=pytest.mark.soak)],
