@@ -28,6 +28,7 @@ class Shop:
     """A shop: where its dashboard is, and its database."""
 
     address: str
+    url: str
     db: duerow.Database
 
 
@@ -63,13 +64,21 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    """A shop whose pipeline works all the while."""
+    """A shop whose pipeline has handled its first orders."""
     url = f"sqlite:///{tmp_path_factory.mktemp('shop') / 'shop.db'}"
     with duerow.connect(url, migrate=True) as db:
         scene.fill(db)
         scene.past_hour(db)
-        with scene.working(url, every=2.0), serving(url) as address:
-            yield Shop(address, db)
+        scene.pipeline(slow=False).run(db)
+        with serving(url) as address:
+            yield Shop(address, url, db)
+
+
+@pytest.fixture
+def at_work(shop: Shop) -> Iterator[None]:
+    """The shop's pipeline works, and orders come in, for as long as a test looks at that."""
+    with scene.working(shop.url, every=1.0):
+        yield
 
 
 @pytest.fixture

@@ -28,21 +28,24 @@ from tests.web.server import serving
 PAGES = {
     "overview": "/",
     "queue": "/queues/webhooks",
-    "stopped": "/queues/webhooks?tab=stopped",
     "refused": "/queues/webhooks?where=payload.a+%3D+3+andd+b",
     "message": "/queues/webhooks/messages/{dead}",
-    "way": "/queues/webhooks/messages/{dead}/way",
     "dead": "/dead",
     "pipelines": "/pipelines",
-    "pipeline": "/pipelines/orders",
     "schedules": "/schedules",
     "schedule": "/schedules/nightly-report",
-    "workers": "/workers",
     "history": "/history?queue=orders.check&where=id+%3C+12",
     "audit": "/audit",
-    "jobs": "/jobs",
     "nothing": "/queues/nobody-knows-it",
 }
+"""Those of workers and of a pipeline are looked at by the tests of what they show."""
+
+ALIKE = {
+    "stopped": "/queues/webhooks?tab=stopped",
+    "way": "/queues/webhooks/messages/{dead}/way",
+    "jobs": "/jobs",
+}
+"""Pages whose parts are on others as well: the list of a queue, the way on the page of a message, jobs below."""
 
 VIOLATIONS = """async (options) => {
     const found = await axe.run({ resultTypes: ["violations"], ...options });
@@ -76,12 +79,12 @@ CHANGED = """[...window.kept].filter(([id, one]) => document.getElementById(id) 
 """Those of them that are no longer in the page, or not the same."""
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *(pytest.param(name, marks=pytest.mark.soak) for name in ALIKE)])
 def test_no_page_has_what_keeps_anybody_from_reading_it_in_light_in_dark_or_on_a_phone(
     page: Page, shop: Shop, heard: Heard, name: str
 ) -> None:
     dead = shop.db.queue("webhooks").find(status="dead", limit=1)[0].id
-    page.goto(PAGES[name].format(dead=dead))
+    page.goto({**PAGES, **ALIKE}[name].format(dead=dead))
     look(page)
     if name == "nothing":
         heard.refused = True  # browsers complain of a page that is not found
@@ -125,6 +128,7 @@ def test_a_change_by_anybody_is_seen_without_loading_the_page_again(page: Page, 
     assert page.evaluate("window.unchanged")
 
 
+@pytest.mark.usefixtures("at_work")
 def test_nothing_flickers_since_what_stays_is_never_drawn_anew(page: Page, shop: Shop) -> None:
     queue = shop.db.queue(f"live-{uuid.uuid4().hex[:6]}")
     queue.push_many([Draft(number) for number in range(3)])
@@ -278,6 +282,7 @@ def test_a_pipeline_is_drawn_and_red_where_it_backs_up(page: Page, shop: Shop) -
 def test_a_pipeline_is_drawn_from_left_to_right_with_ways_as_thick_as_their_flow(page: Page, shop: Shop) -> None:
     page.goto("/pipelines/orders")
     expect(page.locator(".graph.is-laid-out")).to_be_visible()
+    look(page)
     expect(page.locator(".ways .way")).to_have_count(5)
     places = [
         page.locator(f"[data-node='orders.{name}']").bounding_box() for name in ("check", "price", "pack", "ship")
@@ -347,12 +352,14 @@ def test_a_message_shows_what_its_handler_has_logged(page: Page, shop: Shop) -> 
     expect(page.locator(".line-of-time pre")).to_have_text("INFO shop: <b>sent</b>")
 
 
+@pytest.mark.usefixtures("at_work")
 def test_workers_tell_what_they_hold(page: Page, shop: Shop) -> None:
     held = shop.db.queue("thumbnails").find("leased_until > '2020-01-01T00:00:00Z'")
     page.goto("/workers")
     for message in held:
         expect(page.locator(f"#held-{message.id}")).to_contain_text("thumbnails")
     expect(page.locator(".worker", has_text="orders.check").first).to_be_visible()
+    look(page)
 
 
 def test_the_page_to_log_in_and_that_of_rows_can_be_read_by_everybody(
