@@ -93,25 +93,23 @@ def test_accounts_are_kept_in_a_file(tmp_path: Path):
     assert (odd.exit_code, "no role 'king'" in odd.stderr) == (1, True)
 
 
-def test_a_program_with_a_token_is_served_where_users_are_kept(url: str, tmp_path: Path):
-    file = str(tmp_path / "users.json")
-    token = CliRunner().invoke(app, ["dashboard", "user", "token", "shop", "--users", file]).stdout.strip()
-    with running("--db", url, "--users", file) as (address, _):
-        assert httpx.get(f"{address}api/v1/queues", timeout=600).status_code == 401
-        found = httpx.get(f"{address}api/v1/queues", timeout=600, headers={"Authorization": f"Bearer {token}"})
-        assert found.json() == {"queues": ["mail"]}
-
-
-def test_with_a_certificate_it_serves_https(url: str, tmp_path: Path):
-    file, key = certificate(tmp_path)
-    with running("--db", url, "--certificate", str(file), "--key", str(key)) as (address, _):
+def test_with_users_and_a_certificate_it_serves_programs_with_a_token_over_https(url: str, tmp_path: Path):
+    users, (file, key) = str(tmp_path / "users.json"), certificate(tmp_path)
+    token = CliRunner().invoke(app, ["dashboard", "user", "token", "shop", "--users", users]).stdout.strip()
+    options = ("--users", users, "--certificate", str(file), "--key", str(key))
+    with running("--db", url, *options) as (address, _):
         assert address.startswith("https://127.0.0.1:")
-        known = ssl.create_default_context(cafile=file)
-        assert httpx.get(f"{address}api/v1/queues", timeout=600, verify=known).json() == {"queues": ["mail"]}
+        queues, known = f"{address}api/v1/queues", ssl.create_default_context(cafile=file)
+        assert httpx.get(queues, timeout=600, verify=known).status_code == 401
+        found = httpx.get(queues, timeout=600, verify=known, headers={"Authorization": f"Bearer {token}"})
+        assert found.json() == {"queues": ["mail"]}
         with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{address}api/v1/queues", timeout=600, verify=ssl.create_default_context())
-        login = httpx.get(address, timeout=600, verify=known)
-        assert all("secure" in cookie.lower() for cookie in login.headers.get_list("set-cookie"))
+            httpx.get(queues, timeout=600, verify=ssl.create_default_context())
+        login = httpx.get(f"{address}login", timeout=600, verify=known)
+        assert login.status_code == 200
+        cookies = login.headers.get_list("set-cookie")
+        assert cookies
+        assert all("secure" in cookie.lower() for cookie in cookies)
 
 
 def test_a_certificate_without_its_key_is_refused(url: str, tmp_path: Path):
