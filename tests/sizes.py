@@ -8,10 +8,11 @@ which its name picks; so are those of rows of the user's own. Where Hypothesis m
 them on a database. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried, each with
 the promises that their names pick: a quarter, and of the three that take longest a sixteenth.
 
-What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills. It is tried on one
-of SQLite and PostgreSQL, which the test's name picks, and kills on one face; the data source, which asks each of them
-in its own way, on both. One kind of worker is tried in memory, and the other one on the database, which meets a third
-of several examples. In memory half of the promises are tried with transactions, and half without.
+What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills, what is served over
+HTTP, and rows of the user's own. It is tried on one of SQLite and PostgreSQL, which the test's name picks, and kills on
+one face; the data source, which asks each of them in its own way, on both. One kind of worker is tried in memory, and
+the other one on the database, which meets a third of several examples. In memory half of the promises are tried with
+transactions, and half without.
 
 Behind HTTP there are the plans of another store, so a share of the promises is tried there.
 """
@@ -57,7 +58,7 @@ CHOSEN = {
 DATABASES = ("postgresql", "sqlite")
 """Those of which one is picked for a test that would run on both, in these folders."""
 
-ON_ONE_DATABASE = {"spark", "workers", "crash", "telemetry"}
+ON_ONE_DATABASE = {"spark", "workers", "crash", "telemetry", "web", "entity"}
 
 ON_ONE_FACE = {"crash"}
 """Folders besides those of the promises."""
@@ -133,8 +134,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def left_to_soak(tests: Sequence[pytest.Function]) -> set[pytest.Function]:
     """Return those of the tests of a function that `make test` does not run."""
     left = {item for item in tests if not is_chosen(item) or is_left(item)}
-    left.update(on_other_databases([item for item in tests if is_on_one_database(item)]))
     left.update(in_other_ways([item for item in tests if of_promises(item) and item not in left]))
+    left.update(on_other_databases([item for item in tests if is_on_one_database(item) and item not in left]))
     left.update(by_other_workers([item for item in tests if item.path.parent.name == "workers" and item not in left]))
     return left
 
@@ -192,15 +193,18 @@ def is_on_one_database(item: pytest.Function) -> bool:
 
 
 def on_other_databases(items: Sequence[pytest.Function]) -> list[pytest.Function]:
-    """Return those of tests which run on both databases that are on the other one than their names pick."""
-    found: dict[str, dict[str, pytest.Function]] = defaultdict(dict)
+    """Return those of tests which run on both databases that are on the other one than their names pick.
+
+    It is the same one for both faces, of which each may be tried on one of the databases.
+    """
+    found: dict[str, dict[str, list[pytest.Function]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         named = words(item)
+        others = [word for word in named if word not in {*FACES, *DATABASES}]
         for database in set(DATABASES).intersection(named):
-            named.remove(database)
-            found["-".join([item.path.name, item.originalname, *named])][database] = item
+            found["-".join([item.path.name, item.originalname, *others])][database].append(item)
     both = {name: on for name, on in found.items() if len(on) == len(DATABASES)}
-    return [on[DATABASES[crc32(name.encode()) % len(DATABASES)]] for name, on in both.items()]
+    return [item for name, on in both.items() for item in on[DATABASES[crc32(name.encode()) % len(DATABASES)]]]
 
 
 def by_other_workers(items: Sequence[pytest.Function]) -> list[pytest.Function]:
