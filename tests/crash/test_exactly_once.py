@@ -18,7 +18,7 @@ NUMBERS = range(30)
 POINTS = ["handler: written", "settle: before", "settle: step 1", "settle: done", "settle: committed"]
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["sync", "async"])
 def consumer(place: Place, request: pytest.FixtureRequest) -> TransactionalConsumer:
     """A worker of each kind, with its numbers pushed and its table made."""
     consumer = TransactionalConsumer(request.param, place.url, dict(place.settings))

@@ -26,7 +26,7 @@ class TransactionalConsumer:
     """What one process is to do.
 
     Attributes:
-        kind: "blocking" or "async".
+        kind: "sync" or "async".
         url, settings: the database.
         point, nth: where it kills itself; "" nowhere.
         batch: how many messages are claimed at once.
