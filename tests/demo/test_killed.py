@@ -40,7 +40,7 @@ def killed_three_times(folder: Path, flights: int, *options: str) -> list[str]:
 
 
 def test_three_kills_without_spark_change_no_total(tmp_path: Path, record_property: Callable[[str, object], None]):
-    record_property("killed", killed_three_times(tmp_path, 600, "--local"))
+    record_property("killed", killed_three_times(tmp_path, 300, "--local"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
