@@ -51,6 +51,15 @@ def test_of_two_databases_a_name_leaves_one_to_the_long_tests_and_what_is_on_one
     assert 60 < sum("sqlite" in one.callspec.id for one in left) < 140
 
 
+def test_of_two_faces_on_a_database_each_one_is_left_to_the_long_tests() -> None:
+    left = [
+        on_other_databases([item(f"test_{n}", "sync-sqlite-edit"), item(f"test_{n}", "async-postgresql-edit")])
+        for n in range(200)
+    ]
+    assert all(len(one) == 1 for one in left)
+    assert 60 < sum("sqlite" in one.callspec.id for (one,) in left) < 140
+
+
 def test_each_example_of_a_promise_is_tried_on_one_of_the_databases_and_in_memory() -> None:
     def on(family: str, id: str) -> bool:
         return not is_on_another_database(item("test_one", id, path=f"stores/{family}/test_conformance.py"))

@@ -125,8 +125,8 @@ def test_a_message_shows_how_far_its_handler_is_and_is_cancelled(page: Page, que
     ("verb", "fields", "where"),
     [
         ("reschedule", {"when": "stop"}, "due_at is null"),
-        ("reprioritise", {"priority": "7"}, "priority = 7"),
-        ("edit", {"patch": '{"seen": true}'}, "payload.seen = true"),
+        pytest.param("reprioritise", {"priority": "7"}, "priority = 7", marks=pytest.mark.soak),
+        pytest.param("edit", {"patch": '{"seen": true}'}, "payload.seen = true", marks=pytest.mark.soak),
     ],
 )
 def test_all_that_a_condition_finds_are_changed(
