@@ -10,7 +10,7 @@ the promises that their names pick: a quarter, and of the three that take longes
 
 What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills, what is served over
 HTTP, and rows of the user's own. It is tried on one of SQLite and PostgreSQL, which the test's name picks, and kills on
-one face; the data source, which asks each of them in its own way, on both. One kind of worker is tried in memory, and
+one face; on both are the promises to those rows, and the data source, which asks each database in its own way. One kind of worker is tried in memory, and
 the other one on the database, which meets a third of several examples. In memory half of the promises are tried with
 transactions, and half without.
 
@@ -88,7 +88,7 @@ PAIRS = (
 Each family is in both, as what is copied from and as what is copied into; to and from MongoDB all are tried.
 """
 
-ON_BOTH = {"test_source.py", "test_source_sink.py"}
+ON_BOTH = {"test_source.py", "test_source_sink.py", "test_conformance.py"}
 """Files of these folders whose tests run on both."""
 
 

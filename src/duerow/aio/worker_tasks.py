@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 
 from duerow.aio.cancellation import CancellationListener
@@ -374,6 +374,7 @@ class Coordinator:
 
     async def _hand_out(self, step: HandOut) -> None:
         self._handlers.ring(step.count)
+        sleep(0)  # lets the handlers' thread begin now; otherwise this one runs on until its next claim is on its way
 
     async def _end_wanted(self, step: EndWanted) -> None:
         await _await(self._ended)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from duerow.errors import StoreUnavailable
@@ -226,6 +226,7 @@ class Handlers:
     def _hand_out(self, step: HandOut) -> None:
         with self._work:
             self._work.notify(step.count)
+        sleep(0)  # lets a handler begin now; otherwise this thread runs on until its next claim is on its way
 
     def _tell_freed(self, step: Freed) -> None:
         if self._in_flight.wanted():  # otherwise the fetcher would wake up for nothing after each message
