@@ -9,10 +9,10 @@ them on a database. The ways to hold a transaction of the caller's own, up to 33
 the promises that their names pick: a quarter, and of the three that take longest a sixteenth.
 
 What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills, what is served over
-HTTP, and rows of the user's own. It is tried on one of SQLite and PostgreSQL, which the test's name picks, and kills on
-one face; on both are the promises to those rows, and the data source, which asks each database in its own way. One kind of worker is tried in memory, and
-the other one on the database, which meets a third of several examples. In memory half of the promises are tried with
-transactions, and half without.
+HTTP, and what is done with rows of the user's own. It is tried on one of SQLite and PostgreSQL, which the test's name
+picks, and kills on one face; on both are the promises to those rows, and the data source, which asks each database in
+its own way. One kind of worker is tried in memory, and the other one on the database, which meets a third of several
+examples. In memory half of the promises are tried with transactions, and half without.
 
 Behind HTTP there are the plans of another store, so a share of the promises is tried there.
 """

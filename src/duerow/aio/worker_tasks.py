@@ -107,6 +107,7 @@ class Handlers:
     def ring(self, count: int | None) -> None:
         """Make this many idle slots look for work; None: all."""
         self._call(self._ring, count)
+        sleep(0)  # lets the handlers' thread begin now; otherwise this one runs on until its next claim is on its way
 
     def end(self, error: BaseException | None) -> None:
         """End the run, with an error if there was one."""
@@ -374,7 +375,6 @@ class Coordinator:
 
     async def _hand_out(self, step: HandOut) -> None:
         self._handlers.ring(step.count)
-        sleep(0)  # lets the handlers' thread begin now; otherwise this one runs on until its next claim is on its way
 
     async def _end_wanted(self, step: EndWanted) -> None:
         await _await(self._ended)
