@@ -91,7 +91,7 @@ class PostgresqlFloor:
         return int(row[0])  # type: ignore[index]  # RETURNING of one inserted row is one row
 
     def push_and_notify(self, queue: str, payload: str) -> int:
-        """Insert one message and wake whoever listens, in one transaction; return its id."""
+        """Insert one message and notify the listeners, in one transaction; return its id."""
         row = self._cursor.execute(PUSH_AND_NOTIFY, (queue, payload), prepare=True).fetchone()
         return int(row[0])  # type: ignore[index]  # one row is inserted
 

@@ -8,11 +8,11 @@ which its name picks; so are those of rows of the user's own. Where Hypothesis m
 them on a database. The ways to hold a transaction of the caller's own, up to 33 on a family, are all tried, each with
 the promises that their names pick: a quarter, and of the three that take longest a sixteenth.
 
-What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills, what is served over
-HTTP, and what is done with rows of the user's own. It is tried on one of SQLite and PostgreSQL, which the test's name
-picks, and kills on one face; on both are the promises to those rows, and the data source, which asks each database in
-its own way. One kind of worker is tried in memory, and the other one on the database, which meets a third of several
-examples. In memory half of the promises are tried with transactions, and half without.
+What workers, and stations on Spark, do is made of what stores promise, and takes long; so do kills, telemetry, and what
+is served over HTTP. It is tried on one of SQLite and PostgreSQL, which the test's name picks, and kills on one face. On
+both are the data source, which asks each database in its own way, and workers that write in transactions. One kind of
+worker is tried in memory, and the other one on the database, which meets a third of several examples. In memory half of
+the promises are tried with transactions, and half without.
 
 Behind HTTP there are the plans of another store, so a share of the promises is tried there.
 """
@@ -58,7 +58,7 @@ CHOSEN = {
 DATABASES = ("postgresql", "sqlite")
 """Those of which one is picked for a test that would run on both, in these folders."""
 
-ON_ONE_DATABASE = {"spark", "workers", "crash", "telemetry", "web", "entity"}
+ON_ONE_DATABASE = {"spark", "workers", "crash", "telemetry", "web"}
 
 ON_ONE_FACE = {"crash"}
 """Folders besides those of the promises."""
@@ -88,7 +88,7 @@ PAIRS = (
 Each family is in both, as what is copied from and as what is copied into; to and from MongoDB all are tried.
 """
 
-ON_BOTH = {"test_source.py", "test_source_sink.py", "test_conformance.py"}
+ON_BOTH = {"test_source.py", "test_source_sink.py", "test_transactions.py"}
 """Files of these folders whose tests run on both."""
 
 

@@ -80,8 +80,8 @@ def beside_by_hand(context: Context) -> list[Result]:
     for face in ("blocking", "awaited"):
         for percent in (50, 99):
             samples = {
-                ours: [percentile(one, percent) for one in waited[name]]
-                for ours, name in (("duerow", face), ("floor", "by-hand"))
+                contestant: [percentile(one, percent) for one in waited[worker]]
+                for contestant, worker in (("duerow", face), ("floor", "by-hand"))
             }
             lines.append(
                 replace(
@@ -105,14 +105,15 @@ def _by_turns(database: PostgresqlDatabase, count: int) -> dict[str, list[float]
             worker.go()
         time.sleep(1)
         with duerow.connect(database.url) as db, closing(PostgresqlFloor(database.url)) as floor:
+            queues = {name: db.queue(f"bench-{name}") for name in ("blocking", "awaited")}
             for number in range(count + WARM_UP):
                 for name in random.sample(list(WORKERS), len(WORKERS)):
                     time.sleep(random.uniform(0.02, 0.08))
                     pushed[name][number] = time.monotonic_ns()
-                    if name == "by-hand":
-                        floor.push_and_notify(f"bench-{name}", payload_text(number))
+                    if name in queues:
+                        queues[name].push(payload(number))
                     else:
-                        db.queue(f"bench-{name}").push(payload(number))
+                        floor.push_and_notify(f"bench-{name}", payload_text(number))
             floor.push_and_notify("bench-by-hand", json.dumps(STOP))
         for name in ("blocking", "awaited"):
             ours.stop_worker(database.url, f"bench-{name}")

@@ -52,10 +52,12 @@ def run_here(session: "SparkSession", url: str, report: Path, *options: str) -> 
     logged = [*root.handlers], root.level
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(session), "stop", lambda session: None)  # as the demo does in the end
-        done = CliRunner().invoke(app, arguments(url, report, *options), catch_exceptions=False)
-    signal.signal(signal.SIGTERM, on_end)
-    root.handlers[:] = logged[0]
-    root.setLevel(logged[1])
+        try:
+            done = CliRunner().invoke(app, arguments(url, report, *options), catch_exceptions=False)
+        finally:
+            signal.signal(signal.SIGTERM, on_end)
+            root.handlers[:] = logged[0]
+            root.setLevel(logged[1])
     return subprocess.CompletedProcess([], done.exit_code, done.stdout, done.stderr)
 
 

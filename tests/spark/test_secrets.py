@@ -72,7 +72,7 @@ session.stop()
 
 
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
-def test_nothing_that_spark_keeps_for_its_pages_or_says_contains_the_password_of_the_database(
+def test_nothing_that_spark_keeps_for_its_pages_or_prints_contains_the_password_of_the_database(
     session: SparkSession,
     place: Place,
     db: duerow.Database,
@@ -107,7 +107,9 @@ def test_nothing_that_spark_keeps_for_its_pages_or_says_contains_the_password_of
     kept = pages.text()
     assert "relay 'a' of pipeline 'p'" in kept
     assert "MapInArrow" in kept, "plans are among it"
-    for text in [kept, *capfd.readouterr(), str(refused.value), str(refused_to_run.value)]:
+    printed = capfd.readouterr()
+    assert "== Physical Plan ==" in printed.out
+    for text in [kept, *printed, str(refused.value), str(refused_to_run.value)]:
         assert password not in text
     assert password not in redacted(session, "spark.executorEnv.QUEUES", place.url)
 

@@ -51,7 +51,7 @@ def test_of_two_databases_a_name_leaves_one_to_the_long_tests_and_what_is_on_one
     assert 60 < sum("sqlite" in one.callspec.id for one in left) < 140
 
 
-def test_of_two_faces_on_a_database_each_one_is_left_to_the_long_tests() -> None:
+def test_if_each_face_is_on_a_database_of_its_own_one_of_them_is_left_to_the_long_tests() -> None:
     left = [
         on_other_databases([item(f"test_{n}", "sync-sqlite-edit"), item(f"test_{n}", "async-postgresql-edit")])
         for n in range(200)

@@ -50,8 +50,8 @@ ON CONFLICT (name) DO UPDATE
 SET about = excluded.about, seen_at = excluded.seen_at
 
 -- statement: note_waiting
--- Record that a consumer of the given queues sleeps; renew an existing record only after half of its
--- time.
+-- Record that a consumer of the given queues sleeps; renew an existing record only when it would end
+-- soon.
 INSERT INTO duerow_waiting (queue, until) SELECT given.queue, statement_timestamp() + (:span::BIGINT * INTERVAL '1
     microsecond') AS anon_1
 FROM unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS given(queue)

@@ -8,11 +8,13 @@ from typing import Any
 
 import psycopg
 import psycopg.sql
+import pytest
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
+from duerow.stores.sql.plans import next_due
 from duerow.testing.conformance.fixtures import Place
 
 LISTENING = "SELECT pid, state FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND pid != pg_backend_pid()"
@@ -59,8 +61,9 @@ async def test_a_push_is_heard_on_an_awaited_engine_of_the_users_own(
 
 
 def test_a_consumer_that_is_known_to_sleep_says_so_again_without_a_write(
-    place: Place, superuser: psycopg.Connection
+    place: Place, superuser: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(next_due, "NOTE", timedelta(hours=1))
     noted = psycopg.sql.SQL("SELECT xmin::text, xmax::text FROM {}").format(
         psycopg.sql.Identifier(place.settings["schema"], "duerow_waiting")
     )

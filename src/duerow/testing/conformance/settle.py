@@ -64,7 +64,7 @@ def test_a_reservation_that_is_committed_twice_in_one_call_is_refused_once(queue
 
 
 def test_a_large_mixed_settlement_ends_every_turn(queue: Queue, other: Queue, crowd: int) -> None:
-    crowd = min(crowd, 20_000)
+    crowd = min(crowd, 20_000)  # no statement has more than a fifth of it, so more of them would show nothing
     queue.push_many(Draft(place) for place in range(crowd))
     ways: list[Settlement] = [Commit(), Rollback(minutes(1), "no line"), Bury("no use"), Release(), Move("billing")]
     reservations = queue.reserve_many(crowd)

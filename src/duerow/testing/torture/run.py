@@ -57,11 +57,8 @@ The upgrade begins after the least share if some turns have begun, which not eve
 EARLIER: Final = 0.6
 """The share of this interpreter's processes that use the earlier version until then."""
 
-SPARED: Final = 5.0
-"""Seconds between kills after enough kills, if too little has been done yet: a busy machine takes its time.
-
-Another process takes the victim's place, because those that are left may be of kinds that have nothing to do.
-"""
+SPARED: Final = 60.0
+"""Seconds without kills after enough kills, if too little has been done yet: a busy machine takes its time."""
 
 
 def torture(
@@ -245,21 +242,20 @@ class Run:
         for role in self._roles():
             self._alive.append(self._start(role))
         began = time.monotonic()
-        spared_until: float | None = None
+        sparing_until: float | None = None
         while not self._is_enough(time.monotonic() - began):
             self.faults.pass_over()
             if self._upgrade is not None and not self._upgrade.is_over and not self.faults.is_disk_full:
                 self._pass_over(self._upgrade)
             seconds = time.monotonic() - began
-            if spared_until is None and self._has_killed(seconds):
-                spared_until = seconds + SPARED
-            spares = spared_until is not None and seconds < spared_until
+            if sparing_until is None and self._has_killed(seconds):
+                sparing_until = seconds + SPARED
+            spares = sparing_until is not None and seconds < sparing_until
             victim = next((one for one in self._alive if one.is_over and (one.has_ended or not spares)), None)
             if victim is None:
                 time.sleep(LOOK)
                 continue
             self._kill(victim)
-            spared_until = None
             self.killed[victim.name] += 1
             self._killed_of[victim.side] += 1
             if self._upgrade is not None and self._is_time(self.killed.total()):

@@ -113,7 +113,7 @@ class QueueStatements(StatementGroup):
 
     @cached_property
     def note_waiting(self) -> OverRows:
-        """Record that a consumer of the given queues sleeps; renew an existing record only after half of its time.
+        """Record that a consumer of the given queues sleeps; renew an existing record only when it would end soon.
 
         A record that need not be renewed is not touched: to lock it would make the commit wait for the disk.
         """
