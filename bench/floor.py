@@ -32,8 +32,6 @@ VALUES (%s, NULL, 'json', %s, NULL, 0, 'new',
         statement_timestamp(), statement_timestamp(), 0, 0, statement_timestamp())
 RETURNING id"""
 
-PUSH_AND_NOTIFY: LiteralString = f"WITH pushed AS ({PUSH}) SELECT id, pg_notify('bench_floor', '') FROM pushed"
-
 COPY: LiteralString = """
 COPY duerow_message (queue, kind, payload, priority, status, due_at, first_due_at, attempts, token, created_at)
 FROM STDIN (FORMAT BINARY)"""
@@ -89,11 +87,6 @@ class PostgresqlFloor:
         """Insert one message in its own transaction; return its id."""
         row = self._cursor.execute(PUSH, (queue, payload), prepare=True).fetchone()
         return int(row[0])  # type: ignore[index]  # RETURNING of one inserted row is one row
-
-    def push_and_notify(self, queue: str, payload: str) -> int:
-        """Insert one message and notify the listeners, in one transaction; return its id."""
-        row = self._cursor.execute(PUSH_AND_NOTIFY, (queue, payload), prepare=True).fetchone()
-        return int(row[0])  # type: ignore[index]  # one row is inserted
 
     def push_many(self, queue: str, payloads: Iterable[str], due: datetime | None = None) -> None:
         """COPY the messages in one transaction, all due at once or at the moment given."""

@@ -5,16 +5,11 @@ Each function connects and prepares outside the clock and returns what is timed.
 
 from __future__ import annotations
 
-import json
-import time
-
-import psycopg
-
 from bench import turns
-from bench.floor import PostgresqlFloor, drain_one_by_one, open_floor, pass_on
 from bench.floor import drain as drain_floor
+from bench.floor import drain_one_by_one, open_floor, pass_on
 from bench.floor_mariadb import MariadbFloor
-from bench.messages import QUEUE, STOP, payload_text
+from bench.messages import QUEUE, payload_text
 from bench.processes import Prepared
 from bench.turns import Take
 
@@ -44,30 +39,6 @@ def move(url: str, to: str, chunk: int) -> Prepared[list[int]]:
     if isinstance(floor, MariadbFloor):
         raise ValueError("the floor on MariaDB does not move messages; measure on PostgreSQL or SQLite")
     return lambda: pass_on(floor, QUEUE, to, chunk)
-
-
-def note_times(url: str, queue: str) -> Prepared[dict[int, int]]:
-    """Handle a queue, one message after the other and woken by NOTIFY, until told to stop.
-
-    Returns the monotonic nanoseconds at which each number was handled.
-    """
-    floor = PostgresqlFloor(url)
-    listening = psycopg.connect(url, autocommit=True)  # its own, so that nothing is read past what wakes it
-    listening.execute("LISTEN bench_floor")
-    handled: dict[int, int] = {}
-
-    def run() -> dict[int, int]:
-        while True:
-            while leased := floor.lease(queue, 1):
-                found = json.loads(leased[0].payload)
-                if found != STOP:
-                    handled[found["n"]] = time.monotonic_ns()
-                floor.delete_one(leased[0])
-                if found == STOP:
-                    return handled
-            next(listening.notifies(timeout=1, stop_after=1), None)
-
-    return run
 
 
 def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepared[dict[str, float]]:

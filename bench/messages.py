@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 QUEUE = "bench"
 
-STOP = {"stop": True}
-"""The payload that tells a worker to stop."""
+Payload = dict[str, Any]
+
+STOP: Payload = {"stop": True}
+"""The last message to a worker whose latency is measured."""
 
 PAYLOAD_COLUMNS = "n long, to string, text string"
 """What the fields of a payload are to Spark."""
@@ -22,3 +26,17 @@ def payload(number: int) -> dict[str, Any]:
 def payload_text(number: int) -> str:
     """Return the same payload as JSON text."""
     return json.dumps(payload(number))
+
+
+@dataclass
+class Noted:
+    """What a worker handled: the moment of each number."""
+
+    times: dict[int, int] = field(default_factory=dict)
+
+    def stopped_by(self, message: Payload) -> bool:
+        """Note a message; return whether it is the last one."""
+        if message == STOP:
+            return True
+        self.times[message["n"]] = time.monotonic_ns()
+        return False

@@ -24,7 +24,7 @@ import psycopg
 import duerow
 import duerow.aio
 from bench import features
-from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, payload
+from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, Noted, payload
 from bench.processes import Prepared
 from bench.turns import Take
 from bench.turns import take_in_turns as take_in_turns_by
@@ -212,23 +212,23 @@ def take_in_turns(url: str, messages: int, queues: int, consumers: int) -> Prepa
 
 def note_times(url: str, queue: str = QUEUE) -> Prepared[dict[int, int]]:
     """Handle until told to stop; return the monotonic nanoseconds at which each number was handled."""
-    handled: dict[int, int] = {}
-    worker = Worker(duerow.connect(url).queue(queue), lambda message: _note_time(message, handled))
+    noted = Noted()
+    worker = Worker(duerow.connect(url).queue(queue), lambda message: _note(message, noted))
 
     def run() -> dict[int, int]:
         worker.run()
-        return handled
+        return noted.times
 
     return run
 
 
 def note_times_awaited(url: str, queue: str) -> Prepared[dict[int, int]]:
     """The same with an awaited worker."""
-    handled: dict[int, int] = {}
+    noted = Noted()
     runner = asyncio.Runner()
 
     async def handle(message: Message) -> None:
-        _note_time(message, handled)
+        _note(message, noted)
 
     async def prepare() -> duerow.aio.Worker:
         return duerow.aio.Worker((await duerow.aio.connect(url)).queue(queue), handle)
@@ -237,22 +237,20 @@ def note_times_awaited(url: str, queue: str) -> Prepared[dict[int, int]]:
 
     def run() -> dict[int, int]:
         runner.run(worker.run())
-        return handled
+        return noted.times
 
     return run
 
 
-def _note_time(message: Message, handled: dict[int, int]) -> None:
-    if message.payload == STOP:
+def _note(message: Message, noted: Noted) -> None:
+    if noted.stopped_by(message.payload):
         os.kill(os.getpid(), signal.SIGTERM)
-    else:
-        handled[message.payload["n"]] = time.monotonic_ns()
 
 
-def stop_worker(url: str, queue: str = QUEUE) -> None:
+def stop_worker(url: str) -> None:
     """Tell the worker of `note_times` to stop."""
     with duerow.connect(url) as db:
-        db.queue(queue).push(STOP)
+        db.queue(QUEUE).push(STOP)
 
 
 def produce(url: str, numbers: range, per_transaction: int, period: float, lasting: float) -> Prepared[dict[int, int]]:

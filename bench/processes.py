@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
@@ -38,10 +38,7 @@ def together(prepare: Callable[..., Prepared[T]], *arguments: Any, processes: in
     """
     children = [Child(prepare, *arguments) for _ in range(processes)]
     try:
-        for child in children:
-            child.wait_until_ready()
-        for child in children:
-            child.go()
+        start(children)
         ended = [child.result() for child in children]
     finally:
         for child in children:
@@ -49,6 +46,14 @@ def together(prepare: Callable[..., Prepared[T]], *arguments: Any, processes: in
     first = min(start for _, start, _ in ended)
     last = max(end for _, _, end in ended)
     return Timed([result for result, _, _ in ended], (last - first) / 1e9)
+
+
+def start(children: Collection[Child[Any]]) -> None:
+    """Let processes go at the same moment, when all of them are ready."""
+    for child in children:
+        child.wait_until_ready()
+    for child in children:
+        child.go()
 
 
 class Child(Generic[T]):

@@ -14,8 +14,8 @@ from typing import Any
 
 import awa
 
-from bench.messages import QUEUE
-from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
+from bench.messages import QUEUE, Noted, Payload
+from bench.peers.sending import AwaitedSender, Sender
 from bench.processes import Prepared
 
 NAME = "awa-pg"

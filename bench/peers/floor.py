@@ -9,9 +9,9 @@ import psycopg
 
 from bench import ours
 from bench.floor import BATCH, PUSH, PostgresqlFloor, SqliteFloor, open_floor
-from bench.messages import QUEUE
+from bench.messages import QUEUE, Noted, Payload
 from bench.peers.rows_left import count_rows
-from bench.peers.sending import BlockingSender, Noted, Payload, Sender
+from bench.peers.sending import BlockingSender
 from bench.processes import Prepared
 
 NAME = "floor"
@@ -26,7 +26,7 @@ def set_up(url: str) -> None:
     ours.migrate(url)
 
 
-def sender(url: str) -> Sender:
+def sender(url: str) -> BlockingSender:
     """Connect; every push wakes the worker, as every push of duerow does."""
     floor = _open(url)
     if isinstance(floor, SqliteFloor):

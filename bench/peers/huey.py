@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from huey import SqliteHuey
 
-from bench.messages import QUEUE
-from bench.peers.sending import BlockingSender, Payload, Sender
+from bench.messages import QUEUE, Payload
+from bench.peers.sending import BlockingSender, Sender
 from bench.processes import Prepared
 
 NAME = "huey"

@@ -9,8 +9,8 @@ import json
 
 from litequeue import LiteQueue
 
-from bench.messages import QUEUE
-from bench.peers.sending import BlockingSender, Payload, Sender
+from bench.messages import QUEUE, Payload
+from bench.peers.sending import BlockingSender, Sender
 from bench.processes import Prepared
 
 NAME = "litequeue"

@@ -9,9 +9,9 @@ from sqlalchemy.pool import Pool
 
 import duerow
 from bench import ours
-from bench.messages import QUEUE
+from bench.messages import QUEUE, Payload
 from bench.peers.rows_left import count_rows
-from bench.peers.sending import BlockingSender, Payload, Sender
+from bench.peers.sending import BlockingSender, Sender
 from bench.processes import Prepared
 from duerow import Draft, Message, Worker
 

@@ -14,9 +14,9 @@ import psycopg
 from pgmq import PGMQueue, install_pgmq_from_sql
 from pgmq.notify_listener import SyncNotificationListener
 
-from bench.messages import QUEUE
+from bench.messages import QUEUE, Noted
 from bench.peers.rows_left import count_rows
-from bench.peers.sending import BlockingSender, Noted, Sender
+from bench.peers.sending import BlockingSender, Sender
 from bench.processes import Prepared
 
 NAME = "pgmq"

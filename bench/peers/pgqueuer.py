@@ -14,9 +14,9 @@ from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
-from bench.messages import QUEUE
+from bench.messages import QUEUE, Noted, Payload
 from bench.peers.rows_left import count_rows
-from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
+from bench.peers.sending import AwaitedSender, Sender
 from bench.processes import Prepared
 
 NAME = "pgqueuer"

@@ -9,9 +9,9 @@ from typing import Any
 
 from procrastinate import App, PsycopgConnector
 
-from bench.messages import QUEUE
+from bench.messages import QUEUE, Noted, Payload
 from bench.peers.rows_left import count_rows
-from bench.peers.sending import AwaitedSender, Noted, Payload, Sender
+from bench.peers.sending import AwaitedSender, Sender
 from bench.processes import Prepared
 
 NAME = "procrastinate"

@@ -10,15 +10,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from bench.messages import payload
+from bench.messages import STOP, Payload, payload
 from bench.processes import Prepared
-
-Payload = dict[str, Any]
-
-STOP: Payload = {"stop": True}
-"""The last message to a worker whose latency is measured."""
 
 
 class Sender(Protocol):
@@ -122,17 +117,3 @@ class AwaitedSender:
 def split(count: int, most: int) -> list[list[Payload]]:
     """Return the payloads of messages 0 to count - 1, at most `most` in a list."""
     return [[payload(n) for n in range(start, min(start + most, count))] for start in range(0, count, most)]
-
-
-@dataclass
-class Noted:
-    """What a worker handled: the moment of each number."""
-
-    times: dict[int, int] = field(default_factory=dict)
-
-    def stopped_by(self, message: Payload) -> bool:
-        """Note a message; return whether it is the last one."""
-        if message == STOP:
-            return True
-        self.times[message["n"]] = time.monotonic_ns()
-        return False

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Callable
 from statistics import median
 
 import duerow
-from bench import floor_runs, ours
+from bench import ours
 from bench.context import Context
 from bench.databases import PostgresqlDatabase, SqliteDatabase
-from bench.floor import PostgresqlFloor
-from bench.messages import QUEUE, STOP, payload, payload_text
-from bench.processes import Child, together
+from bench.messages import QUEUE, STOP, Payload, payload
+from bench.peers import floor as by_hand
+from bench.processes import Child, start, together
 from bench.results import Result, against, limit, percentile
 
 IDLE_P50_MS, IDLE_P99_MS, BUSY_P99_MS = 5.0, 20.0, 300.0
@@ -25,7 +23,7 @@ PERIOD_SECONDS = 0.025
 WARM_UP = 5
 
 BY_HAND_BAR = 1.2
-WORKERS = {"blocking": ours.note_times, "awaited": ours.note_times_awaited, "by-hand": floor_runs.note_times}
+FACES = {"blocking": ours.note_times, "awaited": ours.note_times_awaited}
 
 
 def idle(context: Context) -> list[Result]:
@@ -72,56 +70,44 @@ def _push_now_and_then(url: str, count: int) -> dict[int, int]:
 
 def beside_by_hand(context: Context) -> list[Result]:
     """The same to an idle worker of each face and to one written by hand, which wait side by side and take turns."""
-    waited: dict[str, list[list[float]]] = {name: [] for name in WORKERS}
-    for _ in range(context.size.rounds):
-        for name, milliseconds in _by_turns(context.postgresql, context.size.latency).items():
-            waited[name].append(milliseconds)
+    rounds = [_by_turns(context.postgresql, context.size.latency) for _ in range(context.size.rounds)]
+    note = f"{context.size.latency} pushes to each of three workers in turn, in each round"
     lines = []
-    for face in ("blocking", "awaited"):
+    for face in FACES:
         for percent in (50, 99):
             samples = {
-                contestant: [percentile(one, percent) for one in waited[worker]]
+                contestant: [percentile(waited[worker], percent) for waited in rounds]
                 for contestant, worker in (("duerow", face), ("floor", "by-hand"))
             }
-            lines.append(
-                replace(
-                    against(f"push to handler, {face} worker, p{percent}", samples, "floor", BY_HAND_BAR, unit="ms"),
-                    at_most=True,
-                    note=f"{context.size.latency} pushes to each of three workers in turn, in each round",
-                )
-            )
+            title = f"push to handler, {face} worker, p{percent}"
+            lines.append(against(title, samples, "floor", BY_HAND_BAR, unit="ms", at_most=True, note=note))
     return lines
 
 
 def _by_turns(database: PostgresqlDatabase, count: int) -> dict[str, list[float]]:
     """Push to the workers in turn; return how many milliseconds each message waited, by worker."""
     database.clear()
-    workers = {name: Child(prepare, database.url, f"bench-{name}") for name, prepare in WORKERS.items()}
-    pushed: dict[str, dict[int, int]] = {name: {} for name in WORKERS}
+    workers = {face: Child(prepare, database.url, f"bench-{face}") for face, prepare in FACES.items()}
+    workers["by-hand"] = Child(by_hand.prepare_worker, database.url)
+    pushed: dict[str, dict[int, int]] = {name: {} for name in workers}
     try:
-        for worker in workers.values():
-            worker.wait_until_ready()
-        for worker in workers.values():
-            worker.go()
+        start(workers.values())
         time.sleep(1)
-        with duerow.connect(database.url) as db, closing(PostgresqlFloor(database.url)) as floor:
-            queues = {name: db.queue(f"bench-{name}") for name in ("blocking", "awaited")}
+        with duerow.connect(database.url) as db:
+            push: dict[str, Callable[[Payload], object]] = {face: db.queue(f"bench-{face}").push for face in FACES}
+            push["by-hand"] = by_hand.sender(database.url).push
             for number in range(count + WARM_UP):
-                for name in random.sample(list(WORKERS), len(WORKERS)):
+                for name in random.sample(list(workers), len(workers)):
                     time.sleep(random.uniform(0.02, 0.08))
                     pushed[name][number] = time.monotonic_ns()
-                    if name in queues:
-                        queues[name].push(payload(number))
-                    else:
-                        floor.push_and_notify(f"bench-{name}", payload_text(number))
-            floor.push_and_notify("bench-by-hand", json.dumps(STOP))
-        for name in ("blocking", "awaited"):
-            ours.stop_worker(database.url, f"bench-{name}")
+                    push[name](payload(number))
+            for name in workers:
+                push[name](STOP)
         handled = {name: worker.result()[0] for name, worker in workers.items()}
     finally:
         for worker in workers.values():
             worker.end()
-    return {name: _milliseconds(pushed[name], handled[name], first=WARM_UP) for name in WORKERS}
+    return {name: _milliseconds(pushed[name], handled[name], first=WARM_UP) for name in workers}
 
 
 def busy(context: Context) -> list[Result]:
@@ -137,10 +123,7 @@ def busy(context: Context) -> list[Result]:
         for numbers in (range(i * each, (i + 1) * each) for i in range(PRODUCERS))
     ]
     try:
-        for child in (worker, *producers):
-            child.wait_until_ready()
-        for child in (worker, *producers):
-            child.go()
+        start((worker, *producers))
         ended = [producer.result() for producer in producers]
         ours.stop_worker(context.postgresql.url)
         handled, _, _ = worker.result()

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from bench.context import Context, Scenario
 from bench.peers import CONTESTANTS, POSTGRESQL, SQLITE, drained_by, load, present, runs
-from bench.processes import Child, Prepared, together
+from bench.processes import Child, Prepared, start, together
 from bench.results import Result, against, percentile
 from bench.rounds import check_ids, interleave
 from bench.scenarios import cost
@@ -181,10 +181,7 @@ def _waited(name: str, url: str, count: int) -> list[float]:
     worker = Child(runs.note_times, name, url)
     sender = Child(runs.push_now_and_then, name, url, [1.0, *waits[1:]])
     try:
-        for child in (worker, sender):
-            child.wait_until_ready()
-        worker.go()
-        sender.go()
+        start((worker, sender))
         pushed, _, _ = sender.result()
         handled, _, _ = worker.result()
     finally:

@@ -11,10 +11,10 @@ import pytest
 
 from bench import command, peers, peers_page, report
 from bench.cost import Counters, with_client_time
-from bench.messages import payload
+from bench.messages import STOP, Noted, payload
 from bench.peers import in_node
 from bench.peers.missing import PeerMissing
-from bench.peers.sending import STOP, AwaitedSender, BlockingSender, Noted
+from bench.peers.sending import AwaitedSender, BlockingSender
 from bench.results import Result, against
 from bench.scenarios import peers as scenarios
 
