@@ -3,9 +3,7 @@
 import fcntl
 import gc
 import hashlib
-import logging
 import os
-import signal
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +18,7 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 from pymysql.connections import Connection
 
+from tests.commands_undone import commands_undone
 from tests.docs.pages import DOCS
 from tests.spark import quick_settings
 
@@ -99,23 +98,10 @@ def _ssl_context(create: Callable[[Any, Any], SSLContext]) -> Callable[[Any, Any
 
 
 @pytest.fixture(autouse=True)
-def terminating() -> Iterator[None]:
-    """What a test has SIGTERM do ends with it: commands, run here in the test's process, set it for good."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    if before is not None and signal.getsignal(signal.SIGTERM) is not before:
-        signal.signal(signal.SIGTERM, before)
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """What a command run here has logged to its standard error ends with the test that ran it, as that stream does."""
-    root = logging.getLogger()
-    before = [*root.handlers], root.level
-    yield
-    if (root.handlers, root.level) != before:
-        root.handlers[:] = before[0]
-        root.setLevel(before[1])
+def as_before() -> Iterator[None]:
+    """What a command run here has set for good ends with the test that ran it."""
+    with commands_undone():
+        yield
 
 
 FAMILIES = ("mongodb", "postgresql", "mariadb", "mysql", "sqlite")

@@ -1,9 +1,7 @@
 """The demo from its beginning to its end, and begun again."""
 
 import json
-import logging
 import re
-import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from sqlalchemy import create_engine, text
 from typer.testing import CliRunner
 
 from examples.flights.command import app
+from tests.commands_undone import commands_undone
 from tests.demo.conftest import arguments, expected, found, run_demo, totals_of
 
 if TYPE_CHECKING:
@@ -48,16 +47,9 @@ def run_here(session: "SparkSession", url: str, report: Path, *options: str) -> 
 
     The long tests run it on Spark as a program.
     """
-    on_end, root = signal.getsignal(signal.SIGTERM), logging.getLogger()
-    logged = [*root.handlers], root.level
-    with pytest.MonkeyPatch.context() as patch:
+    with commands_undone(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(session), "stop", lambda session: None)  # as the demo does in the end
-        try:
-            done = CliRunner().invoke(app, arguments(url, report, *options), catch_exceptions=False)
-        finally:
-            signal.signal(signal.SIGTERM, on_end)
-            root.handlers[:] = logged[0]
-            root.setLevel(logged[1])
+        done = CliRunner().invoke(app, arguments(url, report, *options), catch_exceptions=False)
     return subprocess.CompletedProcess([], done.exit_code, done.stdout, done.stderr)
 
 

@@ -61,8 +61,8 @@ def hanging_at(number: int, how: str) -> Callable[[Message], Any]:
     [
         ("waiting", 2),
         ("keeping the lock", 1),
-        pytest.param("matching", 1, marks=pytest.mark.soak),
-    ],  # it computes all along
+        pytest.param("matching", 1, marks=pytest.mark.soak),  # like the one that keeps the lock, it never waits
+    ],
 )
 @ONE_DATABASE
 def test_a_call_that_hangs_is_killed_and_a_failed_attempt_of_its_message_alone(
