@@ -127,7 +127,9 @@ def encode_alike(payloads: Sequence[Any], max_bytes: int = MAX_PAYLOAD_BYTES) ->
         lines = _encoder.encode_lines(payloads)  # a line of JSON contains no line break
     except UnicodeEncodeError:
         return None
-    if b"\\u0000" in lines or (len(lines) > max_bytes and max(map(len, lines.splitlines())) > max_bytes):
+    if b"\\u0000" in lines and any(_zero(payload) is not None for payload in payloads):  # as in `_text`
+        return None
+    if len(lines) > max_bytes and max(map(len, lines.splitlines())) > max_bytes:
         return None
     return JSON, lines.decode().split("\n")[:-1]
 

@@ -5,7 +5,7 @@ import math
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duerow.errors import CodecError
@@ -145,6 +145,7 @@ def test_a_merge_patch_changes_neither_of_its_arguments(target, patch):
 
 
 @given(st.lists(JSON, min_size=1, max_size=5) | st.lists(st.binary(max_size=50), min_size=1, max_size=5))
+@example([{"\\u0000": None}])  # these six characters, and not U+0000
 def test_payloads_encoded_together_are_encoded_as_each_alone(payloads):
     alone = [encode(payload) for payload in payloads]
     kind, texts = encode_alike(payloads)
