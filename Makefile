@@ -12,8 +12,8 @@ DEMO_ARGS := $(if $(FLIGHTS),--flights $(FLIGHTS)) $(if $(DB),--db $(DB)) $(if $
 ARGS ?=
 SIZE ?= full
 
-# One more process than cores, since most wait for their servers; each has its own, so one alone where a server is given.
-PROCESSES := $(shell n=$$(nproc); echo $$((n < 8 ? n + 1 : 8)))
+# Two more processes than cores, since most wait for their servers; each has its own, so one alone where one is given.
+PROCESSES := $(shell n=$$(nproc); echo $$((n < 6 ? n + 2 : 8)))
 PARALLEL := $(if $(filter DUEROW_TEST_%_URL,$(.VARIABLES)),,-n $(PROCESSES) --dist loadscope)
 
 .DEFAULT_GOAL := help

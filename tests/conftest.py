@@ -4,6 +4,7 @@ import fcntl
 import gc
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,9 @@ settings.load_profile("duerow")
 
 HERE = Path(__file__).parent
 
+COMPILED = HERE / "__pycache__" / f"all-{sys.implementation.cache_tag}-pytest-{pytest.__version__}"
+"""Is there once all tests are compiled, for this Python and this pytest."""
+
 # Spark's processes import what tests and examples define; it has this from whichever test starts Java.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
 
@@ -53,21 +57,25 @@ def pytest_configure(config: pytest.Config) -> None:
         pymongo.settings_shared.traceback = SimpleNamespace(format_stack=list)
         # It reads the signature of every command, for each call of one and for each list of them all.
         typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        _tell_ends_alone(config)
+    else:
         config.pluginmanager.register(FailuresAtOnce(config))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Of several processes let one collect first: it compiles what the others then find compiled."""
-    if not hasattr(session.config, "workerinput"):
+    """In a new clone let one of several processes collect first: it compiles what the others then find compiled."""
+    if not hasattr(session.config, "workerinput") or COMPILED.exists():
         return (yield)
     with Path(__file__).open() as turn:
         try:
             fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             fcntl.flock(turn, fcntl.LOCK_SH)  # all at once, when the first is done
-        return (yield)
+        done = yield
+        COMPILED.touch()
+        return done
 
 
 def pytest_collection_finish() -> None:
@@ -89,6 +97,25 @@ class FailuresAtOnce:
             crash = getattr(report.longrepr, "reprcrash", None)
             said = crash.message.partition("\n")[0] if crash else ""
             terminal.write(f"\nError: {report.nodeid} failed at {report.when}: {said[:300]}\n", red=True)
+
+
+def _tell_ends_alone(config: pytest.Config) -> None:
+    """Have one of several processes tell the first one how tests end, and nothing of what goes well before and after.
+
+    That would be four of six messages for each test, and take both of them as long as many a test.
+    """
+    interactor: Any = next(
+        one for one in config.pluginmanager.get_plugins() if type(one).__name__ == "WorkerInteractor"
+    )
+    send = interactor.sendevent
+
+    def send_ends(name: str, **more: Any) -> None:
+        report = more.get("data", {})
+        passed = name == "testreport" and report["outcome"] == "passed" and report["when"] != "call"
+        if name not in ("logstart", "logfinish") and not (passed and config.option.durations is None):
+            send(name, **more)
+
+    interactor.sendevent = send_ends
 
 
 def _ssl_context(create: Callable[[Any, Any], SSLContext]) -> Callable[[Any, Any], SSLContext]:
