@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from ssl import SSLContext
@@ -74,7 +75,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         except BlockingIOError:
             fcntl.flock(turn, fcntl.LOCK_SH)  # all at once, when the first is done
         done = yield
-        COMPILED.touch()
+        with suppress(OSError):  # where nothing that is compiled is kept
+            COMPILED.touch()
         return done
 
 
