@@ -18,18 +18,20 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import IO, Any, Final
 
+from duerow.store import backends
+
 LOADED: Final = [
     "duerow.stores.sql",
     "duerow.aio",
     "duerow.sync",
     "duerow.stores.sql.dialects.sqlite.family",
-    "tests.ready",
     "typer._adapters",
     "pydantic.type_adapter",  # with which typer reads arguments
     "examples.flights.command",
     "duerow.testing.faults",
     "duerow.testing.conformance.fixtures",
     "duerow.testing.torture.run",
+    "tests.servers.fixtures",  # which tests load whose functions are carried out by processes
     # Drivers, which `connect` imports when it meets their URLs: to load one takes longer than most of their work.
     "psycopg",
     "pymysql",
@@ -39,7 +41,9 @@ LOADED: Final = [
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.mysql.pymysql",
     "sqlalchemy.dialects.mysql.asyncmy",
+    "sqlalchemy.dialects.mssql",  # which the indexes of a program's own tables ask for on any database
     "sqlalchemy.dialects.sqlite.aiosqlite",
+    "tests.ready",  # the last one, since it keeps what is loaded from being searched for garbage
 ]
 """Modules; one that is not there is passed over."""
 
@@ -184,6 +188,7 @@ def _be_program(
     os.environ.update(env)
     os.chdir(cwd)
     sys.path.insert(0, cwd)
+    backends._installed.cache_clear()  # a package in this folder may bring a store
     sys.argv = [module, *arguments]
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
