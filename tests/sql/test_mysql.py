@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,7 +25,9 @@ OF_MARIADB_ALONE = re.compile(
 )
 
 
+@cache
 def parsed(text: str) -> list[Any]:
+    """Return the statements of a text; every test only reads them."""
     return sqlglot.parse(CHARSET.sub("", text), dialect="mysql")
 
 

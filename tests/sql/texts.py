@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,9 @@ def reviewed(dialect: str) -> dict[str, str]:
     return found
 
 
+members_of = cache(inspect.getmembers_static)  # of a class: to list them takes longer than to compile a statement
+
+
 class ByName:
     """The statements of an installation by their names, whatever their subjects."""
 
@@ -155,7 +158,7 @@ class ByName:
 
     def members(self) -> Iterator[tuple[str, Any]]:
         """Return what makes each statement, with its name, in the order of names."""
-        found = [member for group in self.groups for member in inspect.getmembers_static(type(group))]
+        found = [member for group in self.groups for member in members_of(type(group))]
         return iter(sorted((member for member in found if not member[0].startswith("_")), key=lambda member: member[0]))
 
 
