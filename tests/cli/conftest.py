@@ -1,6 +1,7 @@
 """A database file, and the command to be run on it."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,8 @@ def command(url: str) -> Command:
 
 
 @pytest.fixture
-def database(url: str) -> Any:
+def database(url: str, sqlite_tables: Path) -> Any:
+    shutil.copyfile(sqlite_tables, url.removeprefix("sqlite:///"))
     with duerow.connect(url, migrate=True) as database:
         yield database
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 
 import duerow
 from duerow import Database, aio
@@ -18,6 +21,7 @@ from duerow.queue.copy import Copied
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face, unwrapped
+from tests.stores.postgresql.conftest import emptying
 
 PAIRS = [
     ("memory", "sqlite", "sync"),
@@ -59,8 +63,37 @@ class Pair:
 Make = Callable[[str, str, str], Pair]
 
 
+class Shared:
+    """Tables of PostgreSQL for sources, and others for targets: one test after the other uses them, since to make
+    them takes longer than many tests.
+    """
+
+    def __init__(self, url: str, connection: psycopg.Connection) -> None:
+        self._url, self._connection = url, connection
+        self._emptying: dict[str, sql.Composed] = {}
+
+    def emptied(self, which: str) -> Place:
+        """Return the place of the `source` or the `target`, with empty tables."""
+        schema = f"copy_{which}"
+        if schema not in self._emptying:
+            duerow.connect(self._url, schema=schema, migrate=True).close()
+            self._emptying[schema] = emptying(self._connection, schema)
+        self._connection.execute(self._emptying[schema])
+        return Place(self._url, {"schema": schema})
+
+
+@pytest.fixture(scope="package")
+def shared(postgresql_url: str) -> Iterator[Shared]:
+    """Tables of PostgreSQL for all tests here."""
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        connection.execute("SET client_min_messages = warning")
+        yield Shared(postgresql_url, connection)
+
+
 @pytest.fixture
-def make_pair(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableClock) -> Iterator[Make]:
+def make_pair(
+    request: pytest.FixtureRequest, tmp_path: Path, sqlite_tables: Path, clock: MovableClock
+) -> Iterator[Make]:
     """A function that makes a pair of two families and a face, under the movable clock."""
     with ExitStack() as ended:
 
@@ -68,7 +101,11 @@ def make_pair(request: pytest.FixtureRequest, tmp_path: Path, clock: MovableCloc
             if family == "memory":
                 return Place(f"memory://{uuid.uuid4().hex}")
             if family == "sqlite":
-                return Place(f"sqlite:///{tmp_path}/{which}.db?synchronous=NORMAL")
+                file = shutil.copyfile(sqlite_tables, tmp_path / f"{which}.db")
+                return Place(f"sqlite:///{file}?synchronous=NORMAL")
+            if family == "postgresql":
+                places: Shared = request.getfixturevalue("shared")
+                return places.emptied(which)
             return Place(request.getfixturevalue(f"{family}_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
 
         def make(source: str, target: str, face: str) -> Pair:

@@ -20,12 +20,11 @@ Start = Callable[..., multiprocessing.Process]
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
-def place(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test, on each server that processes can share."""
     if request.param == "sqlite":
-        place = Place(f"sqlite:///{tmp_path}/queues.db")
-    else:
-        place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
+        return Place(request.getfixturevalue("sqlite_url"))
+    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
 
@@ -52,6 +51,16 @@ def start(processes: Any) -> Iterator[Start]:
         if process.is_alive():
             process.kill()
         process.join()
+
+
+@pytest.fixture
+def which(request: pytest.FixtureRequest, scale: int) -> Callable[[int, int], tuple[int, ...]]:
+    """A function that returns at which times a point is reached processes are killed there, one after the other.
+
+    In the long tests at both times that it is given; else at one of them, which differs from one point to the next.
+    """
+    place = request.node.callspec.indices["point"]
+    return lambda first, later: (first, later) if scale > 1 else ((first, later)[place % 2],)
 
 
 @pytest.fixture

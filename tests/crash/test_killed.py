@@ -33,8 +33,8 @@ CONSUMING = [
     "settle: done",
     "settle: committed",
 ]
-HOLDERS = 6
-"""How many are killed that hold a lease, and others with them."""
+HOLDERS = 3
+"""How many are killed that hold a lease, and others with them; twice as many in the long tests."""
 
 SOME, MOST = 500, 9_000
 """Messages pushed at a time, and those at most in which so many holders must have been met."""
@@ -79,11 +79,15 @@ def check(place: Place, ids: list[int], numbers: Sequence[int] = NUMBERS) -> Non
 
 @pytest.mark.parametrize("point", CONSUMING)
 def test_a_consumer_killed_at_this_point_loses_and_doubles_nothing(
-    place: Place, start: Start, count_killed: Callable[[int], None], point: str
+    place: Place,
+    start: Start,
+    count_killed: Callable[[int], None],
+    which: Callable[[int, int], tuple[int, ...]],
+    point: str,
 ) -> None:
     ids = push(place)
     killed = 0
-    for nth in (1, 3):
+    for nth in which(1, 3):
         process = start(consume, Job(place.url, place.settings, point, nth))
         process.join()
         assert process.exitcode == -signal.SIGKILL, f"{point} was not reached"
@@ -138,7 +142,7 @@ def holds_a_lease(database: duerow.Database, consumer: multiprocessing.Process) 
 
 
 def test_consumers_killed_at_any_moment_lose_and_double_nothing(
-    place: Place, start: Start, count_killed: Callable[..., None]
+    place: Place, start: Start, count_killed: Callable[..., None], scale: int
 ) -> None:
     numbers = [*range(SOME)]
     ids = push(place, numbers)
@@ -148,7 +152,7 @@ def test_consumers_killed_at_any_moment_lose_and_double_nothing(
     chance = random.Random(seed)
     workers = [start(consume, Job(place.url, place.settings, batch=3)) for _ in range(3)]
     with duerow.connect(place.url, **place.settings) as database:
-        while holders < HOLDERS:
+        while holders < HOLDERS * scale:
             assert killed < 40, f"of {killed} that were killed {holders} held a lease, so little was shown"
             victim = workers.pop(0)
             while not holds_a_lease(database, victim):  # it has not begun yet

@@ -32,12 +32,11 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(params=["sqlite", *ELSEWHERE])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test."""
     if request.param == "sqlite":
-        place = Place(f"sqlite:///{tmp_path}/queues.db", {"synchronous": "NORMAL"})
-    else:
-        place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
+        return Place(request.getfixturevalue("sqlite_url"), {"synchronous": "NORMAL"})
+    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
 

@@ -4,12 +4,15 @@ A family that cannot run here is skipped and named at the end; where CI=true it 
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
+import duerow
 from tests.servers import mariadb, mongodb, postgresql
 from tests.servers.process import ServerUnavailable, given_url
 
@@ -27,6 +30,20 @@ ON_MYSQL = ["mysql"] if given_url("mysql") else []
 
 ON_MSSQL = ["mssql"] if given_url("mssql") else []
 """As before, for SQL Server."""
+
+
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with empty tables, to be copied: to make them takes longer than many tests."""
+    file = tmp_path_factory.mktemp("migrated") / "queues.db"
+    duerow.connect(f"sqlite:///{file}", migrate=True).close()
+    return file
+
+
+@pytest.fixture
+def sqlite_url(sqlite_tables: Path, tmp_path: Path) -> str:
+    """The URL of a file of this test's own, with empty tables."""
+    return f"sqlite:///{shutil.copyfile(sqlite_tables, tmp_path / 'queues.db')}"
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -16,19 +15,34 @@ from sqlalchemy.engine import make_url
 
 import duerow
 from duerow.telemetry.tracing import trace_queues
+from tests.stores.postgresql.conftest import emptying
+
+
+@pytest.fixture(scope="package")
+def shop(postgresql_url: str) -> Iterator[tuple[str, psycopg.Connection]]:
+    """A database of PostgreSQL that all tests here use one after the other, and a connection that empties its tables.
+
+    To make a database and its tables takes longer than most tests.
+    """
+    server, name = make_url(postgresql_url), f"test_{uuid.uuid4().hex[:12]}"
+    with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        url = server.set(database=name).render_as_string(False)
+        duerow.connect(url, migrate=True).close()
+        with closing(psycopg.connect(url, autocommit=True)) as tidying:
+            yield url, tidying
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database; `make test` picks one of the two for each test."""
+def url(request: pytest.FixtureRequest) -> str:
+    """A database with empty tables; `make test` picks one of the two for each test."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'shop.db'}"
-        return
-    server, name = make_url(request.getfixturevalue("postgresql_url")), f"test_{uuid.uuid4().hex[:12]}"
-    with closing(psycopg.connect(server.render_as_string(False), autocommit=True)) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        yield server.set(database=name).render_as_string(False)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        empty: str = request.getfixturevalue("sqlite_url")
+        return empty
+    url, connection = request.getfixturevalue("shop")
+    connection.execute(emptying(connection, "public"))
+    return str(url)
 
 
 @pytest.fixture

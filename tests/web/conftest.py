@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -49,10 +48,10 @@ def postgresql_tables(postgresql_url: str) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[aio.Database]:
+async def database(request: pytest.FixtureRequest) -> AsyncIterator[aio.Database]:
     """A database of each family."""
     if request.param == "sqlite":
-        opened = await aio.connect(f"sqlite:///{tmp_path / 'web.db'}", migrate=True)
+        opened = await aio.connect(request.getfixturevalue("sqlite_url"))
     else:
         opened = await aio.connect(request.getfixturevalue("postgresql_tables"), schema="web")
     async with opened:

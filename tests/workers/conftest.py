@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -61,12 +60,12 @@ def store(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def place(store: str, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+def place(store: str, request: pytest.FixtureRequest) -> Place:
     """Where the queues of one test live."""
     if store == "memory":
         return Place(f"memory://workers-{next(_numbers)}")
     if store == "sqlite":
-        return Place(f"sqlite:///{tmp_path}/queues.db", {"synchronous": "NORMAL"})
+        return Place(request.getfixturevalue("sqlite_url"), {"synchronous": "NORMAL"})
     request.getfixturevalue("superuser").execute(request.getfixturevalue("tidied"))
     migrated: Place = request.getfixturevalue("migrated")
     return migrated

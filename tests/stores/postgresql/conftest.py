@@ -56,8 +56,12 @@ def tidied(migrated: Place, superuser: psycopg.Connection) -> sql.Composed:
 
     Messages may be many; to truncate a table that holds a row or two would take longer than most tests.
     """
-    schema = migrated.settings["schema"]
-    names = superuser.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
+    return emptying(superuser, migrated.settings["schema"])
+
+
+def emptying(connection: psycopg.Connection, schema: str) -> sql.Composed:
+    """Return the same for the tables in a schema."""
+    names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
     few = [sql.Identifier(schema, name) for (name,) in names if name not in ("duerow_schema", "duerow_message")]
     emptied = [sql.SQL("DELETE FROM {}").format(table) for table in few]
     tidied = MESSAGES_TIDIED.format(sql.Literal(schema), sql.Identifier(schema, "duerow_message"))

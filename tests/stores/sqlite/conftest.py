@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import duerow
 from duerow.testing.conformance.fixtures import Harm, Hold, Place
 from duerow.testing.faces import Face
 from tests.stores.callers import begin, parametrize
@@ -24,14 +23,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, WAYS)
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with empty tables, to be copied: to make them takes longer than most tests."""
-    file = tmp_path_factory.mktemp("migrated") / "queues.db"
-    duerow.connect(f"sqlite:///{file}", migrate=True).close()
-    return file
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """Where the file of this test is, or will be."""
@@ -39,9 +30,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(migrated: Path, file: Path) -> Place:
+def place(sqlite_tables: Path, file: Path) -> Place:
     """The queues of this test."""
-    shutil.copyfile(migrated, file)
+    shutil.copyfile(sqlite_tables, file)
     return Place(f"sqlite:///{file}")
 
 
