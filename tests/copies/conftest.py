@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pymongo
 import pytest
-from psycopg import sql
 
 import duerow
 from duerow import Database, aio
@@ -21,7 +22,8 @@ from duerow.queue.copy import Copied
 from duerow.testing.clock import MovableClock
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import AwaitedFace, BlockingFace, Face, unwrapped
-from tests.stores.postgresql.conftest import emptying
+from tests.stores.mongodb import conftest as mongodb
+from tests.stores.postgresql import conftest as postgresql
 
 PAIRS = [
     ("memory", "sqlite", "sync"),
@@ -64,30 +66,43 @@ Make = Callable[[str, str, str], Pair]
 
 
 class Shared:
-    """Tables of PostgreSQL for sources, and others for targets: one test after the other uses them, since to make
-    them takes longer than many tests.
+    """Tables for sources on a server, and others for targets.
+
+    One test after the other uses them, since to make them takes longer than many tests.
+
+    Args:
+        url: the server.
+        empty: empties the tables of a place.
     """
 
-    def __init__(self, url: str, connection: psycopg.Connection) -> None:
-        self._url, self._connection = url, connection
-        self._emptying: dict[str, sql.Composed] = {}
+    def __init__(self, url: str, empty: Callable[[Place], object]) -> None:
+        self._url, self._empty = url, empty
+        self._made: set[str] = set()
 
-    def emptied(self, which: str) -> Place:
+    def place(self, which: str) -> Place:
         """Return the place of the `source` or the `target`, with empty tables."""
-        schema = f"copy_{which}"
-        if schema not in self._emptying:
-            duerow.connect(self._url, schema=schema, migrate=True).close()
-            self._emptying[schema] = emptying(self._connection, schema)
-        self._connection.execute(self._emptying[schema])
-        return Place(self._url, {"schema": schema})
+        place = Place(self._url, {"schema": f"copy_{which}"})
+        if which not in self._made:
+            duerow.connect(place.url, migrate=True, **place.settings).close()
+            self._made.add(which)
+        self._empty(place)
+        return place
 
 
 @pytest.fixture(scope="package")
-def shared(postgresql_url: str) -> Iterator[Shared]:
-    """Tables of PostgreSQL for all tests here."""
+def on_postgresql(postgresql_url: str) -> Iterator[Shared]:
+    """Tables of PostgreSQL."""
     with closing(psycopg.connect(postgresql_url, autocommit=True)) as connection:
         connection.execute("SET client_min_messages = warning")
-        yield Shared(postgresql_url, connection)
+        emptying = cache(partial(postgresql.emptying, connection))
+        yield Shared(postgresql_url, lambda place: connection.execute(emptying(place.settings["schema"])))
+
+
+@pytest.fixture(scope="package")
+def on_mongodb(mongodb_url: str) -> Iterator[Shared]:
+    """Collections of MongoDB."""
+    with pymongo.MongoClient[dict[str, Any]](mongodb_url) as client:
+        yield Shared(mongodb_url, lambda place: mongodb.tidy(place, client))
 
 
 @pytest.fixture
@@ -103,10 +118,8 @@ def make_pair(
             if family == "sqlite":
                 file = shutil.copyfile(sqlite_tables, tmp_path / f"{which}.db")
                 return Place(f"sqlite:///{file}?synchronous=NORMAL")
-            if family == "postgresql":
-                places: Shared = request.getfixturevalue("shared")
-                return places.emptied(which)
-            return Place(request.getfixturevalue(f"{family}_url"), {"prefix": f"copy_{uuid.uuid4().hex[:8]}_"})
+            shared: Shared = request.getfixturevalue(f"on_{family}")
+            return shared.place(which)
 
         def make(source: str, target: str, face: str) -> Pair:
             awaited = BlockingFace() if face == "sync" else ended.enter_context(AwaitedFace())
