@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -47,12 +48,20 @@ def leaves(of: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
 COMMANDS = leaves(typer.main.get_command(app))
 
 
-@pytest.fixture
-def shop(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A database in which everything that users name or write holds escapes."""
-    monkeypatch.chdir(tmp_path)
-    with duerow.connect(url, migrate=True) as database:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database in which everything that users name or write holds escapes; each test has a copy."""
+    file = tmp_path_factory.mktemp("filled") / "shop.db"
+    with duerow.connect(f"sqlite:///{file}", migrate=True) as database:
         fill(database)
+    return file
+
+
+@pytest.fixture
+def shop(url: str, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A copy of that database."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(filled, url.removeprefix("sqlite:///"))
     return url
 
 
