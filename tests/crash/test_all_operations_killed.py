@@ -13,7 +13,7 @@ from duerow.testing.torture.options import any_seed
 from duerow.testing.torture.run import LEAST
 
 FULL = int(os.environ.get("DUEROW_SOAK_KILLS", "2000"))
-SMALL = 5
+SMALL = 3
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_a_server_that_cannot_be_restored_is_told_and_the_tables_are_dropped(tmp
             raise ConfigurationError("there is no clock")
 
     told: list[str] = []
-    options = Options(kills=2, processes=2, set_clock=set_clock, only=("push", "pop"), patience=5.0)
+    options = Options(kills=1, processes=2, set_clock=set_clock, only=("push", "pop"), patience=5.0)
     with patch.object(Faults, "happen", lambda faults, *_: faults.set_clock(set_clock, 1.0)):
         torture(f"sqlite:///{tmp_path}/spare.db", options, tell=told.append, context=forking())
     assert [one for one in told if "there is no clock; restore it by hand" in one]
