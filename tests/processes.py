@@ -25,6 +25,7 @@ LOADED: Final = [
     "duerow.aio",
     "duerow.sync",
     "duerow.stores.sql.dialects.sqlite.family",
+    "duerow.stores.sql.dialects.postgresql.family",
     "typer._adapters",
     "pydantic.type_adapter",  # with which typer reads arguments
     "examples.flights.command",
