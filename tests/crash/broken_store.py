@@ -8,6 +8,7 @@ from typing import Any
 from duerow.store import End, Entry
 from duerow.store.writes import following
 from duerow.stores.sql.plans import settle
+from duerow.testing.torture import producer
 
 
 class Breaking:
@@ -15,19 +16,21 @@ class Breaking:
 
     Args:
         context: the other context.
+        enough: the number of waiting messages from which producers pause.
     """
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
+    def __init__(self, context: Any, enough: int) -> None:
+        self._context, self._enough = context, enough
         self.Pipe = context.Pipe
 
     def Process(self, target: Callable[..., None], args: tuple[Any, ...]) -> Any:
         """Return a process that has not been started."""
-        return self._context.Process(target=_be_broken, args=(target, *args))
+        return self._context.Process(target=_be_broken, args=(self._enough, target, *args))
 
 
-def _be_broken(target: Callable[..., None], *args: Any) -> None:
+def _be_broken(enough: int, target: Callable[..., None], *args: Any) -> None:
     settle.following = _twice
+    producer.ENOUGH = enough
     target(*args)
 
 

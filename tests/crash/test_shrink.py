@@ -12,7 +12,7 @@ from duerow.testing.torture import rows, tables, torture
 from duerow.testing.torture.environment import Setting
 from duerow.testing.torture.operation import Operator
 from duerow.testing.torture.options import Options
-from duerow.testing.torture.producer import Producer
+from duerow.testing.torture.producer import ENOUGH, Producer
 from duerow.testing.torture.report import Report, report_on
 from duerow.testing.torture.shrink import Shrunk, arguments, described, script, shrink, without_faults
 from duerow.testing.torture.verdict import Verdict
@@ -181,10 +181,11 @@ def test_every_way_of_producers_and_operators_has_its_name_and_can_be_left_out(s
 
 
 @pytest.fixture
-def broken(setting: Setting, processes: Any) -> Callable[[Options], Report]:
-    """Runs on a store that is broken on purpose."""
+def broken(setting: Setting, processes: Any, scale: int) -> Callable[[Options], Report]:
+    """Runs on a store that is broken on purpose; few messages wait in short tests, where each soon becomes many."""
     setting.access.drop()
-    return lambda options: torture(setting.url, options, tell=print, context=Breaking(processes))
+    context = Breaking(processes, ENOUGH if scale > 1 else 20)
+    return lambda options: torture(setting.url, options, tell=print, context=context)
 
 
 def test_a_store_that_is_broken_on_purpose_breaks_its_promise_in_a_smaller_run_too(
