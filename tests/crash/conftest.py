@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import random
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +25,7 @@ def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test, on each server that processes can share."""
     if request.param == "sqlite":
         return Place(request.getfixturevalue("sqlite_url"))
-    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
+    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{uuid.uuid4().hex[:8]}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -36,7 +37,7 @@ def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test."""
     if request.param == "sqlite":
         return Place(request.getfixturevalue("sqlite_url"), {"synchronous": "NORMAL"})
-    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{id(request):x}_"})
+    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{uuid.uuid4().hex[:8]}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place
 
