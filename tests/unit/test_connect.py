@@ -155,6 +155,24 @@ def test_no_password_is_repeated_of_what_is_no_url() -> None:
     assert "is not a URL" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///x.db?timeout=1&timeout=2",
+        "postgresql://u@127.0.0.1:1/x?timeout=1&timeout=2",
+        "mysql://u@127.0.0.1:1/x?timeout=1&timeout=2",
+    ],
+)
+def test_a_setting_that_a_url_has_twice_is_named(connect, url) -> None:
+    with pytest.raises(ConfigurationError, match="sets timeout more than once; keep one"):
+        connect(url)
+
+
+def test_a_url_may_have_several_hosts() -> None:
+    with pytest.raises(StoreUnavailable):
+        duerow.connect("postgresql://u@/x?host=127.0.0.1:1&host=127.0.0.1:2&connect_timeout=2")
+
+
 HOSTS = st.sampled_from(
     ["127.0.0.1:1", "127.0.0.1:1,127.0.0.1:2", "", "[::1]:1", "[::1", "127.0.0.1:70000", "127.0.0.1:x"]
 )
@@ -176,6 +194,7 @@ QUERIES = st.lists(st.builds("{}={}".format, OPTIONS, ODD), max_size=2).map("&".
         "{}://{}{}/{}?{}".format, SCHEMES, st.just("") | st.builds("{}:{}@".format, ODD, ODD), HOSTS, ODD, QUERIES
     )
 )
+@example("mysql://127.0.0.1:1/mine?port=1&port=2")
 @example("mongodb://[::1/mine")
 @example("memory://[::1")
 @example("mysql://127.0.0.1:70000/mine")

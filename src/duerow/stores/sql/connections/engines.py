@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 RESTED: Final = 5.0
 """Idle seconds after which a connection is tested before it is lent: the server may have closed it."""
 
+SEVERAL: Final = {"host", "port"}
+"""Query parameters that a URL may have several times: the servers that psycopg tries one after the other."""
+
 Settings = Mapping[str, Any]
 """The settings in a URL or a call that are for duerow rather than the driver."""
 
@@ -79,7 +82,7 @@ def own_engine(url: str, options: Settings, driving: Drivers) -> Engine:
         )
     except ImportError as error:
         raise _no_driver(parsed, error, driving, driving.extra[0]) from error
-    except (ArgumentError, ValueError) as error:
+    except (ArgumentError, TypeError, ValueError) as error:
         raise ConfigurationError(f"cannot connect with this URL: {error}") from error
     return _prepared(engine, settings, driving)
 
@@ -97,7 +100,7 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
         )
     except ImportError as error:
         raise _no_driver(parsed, error, driving, driving.extra[1]) from error
-    except (ArgumentError, ValueError) as error:
+    except (ArgumentError, TypeError, ValueError) as error:
         raise ConfigurationError(f"cannot connect with this URL: {error}") from error
     _prepared(engine.sync_engine, settings, driving)
     return engine
@@ -117,6 +120,8 @@ def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[st
         raise ConfigurationError(f"cannot read the URL: {error}") from error
     if parsed.port is not None and not 1 <= parsed.port <= 65_535:
         raise ConfigurationError(f"the port in the URL must be from 1 to 65535, not {parsed.port}")
+    if twice := sorted(name for name in parsed.query.keys() - SEVERAL if not isinstance(parsed.query[name], str)):
+        raise ConfigurationError(f"the URL sets {', '.join(twice)} more than once; keep one of each")
     known = driving.settings
     settings = {name: parsed.query[name] for name in known if name in parsed.query} | dict(options)
     if unknown := set(options) - known:
