@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -50,21 +52,24 @@ def test_a_server_that_crashes_and_is_started_again_in_mid_run_loses_and_doubles
         stations = pipeline(batch=200, pause=0.004, lease=seconds(2))
         running = threads.submit(spark.run, stations, url, session, chunk=100)
         for left in moments:
-            while _left(url) > left and not running.done():
-                time.sleep(0.02)
+            _wait_until(url, left, running)
             server.restart()
         running.result()
     with duerow.connect(url) as db:
         check(db, NUMBERS)
 
 
-def _left(url: str) -> int:
-    """How many numbers are not through the first station; when nobody answers, all."""
-    try:
-        with duerow.connect(url) as db:
-            return db.queue("numbers").count()
-    except duerow.StoreUnavailable:
-        return NUMBERS
+def _wait_until(url: str, left: int, running: Future[Any]) -> None:
+    """Wait until so many numbers are not through the first station, or the run has ended.
+
+    The connection stays open, because a new one for each look would take longer than the run itself.
+    """
+    while not running.done():
+        with suppress(duerow.StoreUnavailable), duerow.connect(url) as db:
+            while db.queue("numbers").count() > left and not running.done():
+                time.sleep(0.02)
+            return
+        time.sleep(0.02)
 
 
 @pytest.fixture
