@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from duerow.clock import Clock
+
 BEHIND: Final = timedelta(milliseconds=100)
 """How far the floor stays behind the newest leased due time."""
 
@@ -43,10 +45,11 @@ class ClaimFloors:
 
     Args:
         kept: whether the database needs floors; if not, every claim starts at the head.
+        clock: the clock that decides what is due; None: the database's own.
     """
 
-    def __init__(self, kept: bool) -> None:
-        self.kept = kept
+    def __init__(self, kept: bool, clock: Clock | None = None) -> None:
+        self.kept, self._clock = kept, clock
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -93,11 +96,16 @@ class ClaimFloors:
                         floor.looked_below = 0.0
 
     def written(self) -> None:
-        """Record that this process is about to write rows, with any due times."""
+        """Record that this process is about to write rows, with any due times.
+
+        If the clock was set back, rows that are due at once may be below a floor.
+        """
         with self._lock:
             self._writes += 1
             for floor in self._floors.values():
                 floor.nothing_before = None
+        if self._clock is not None:
+            self.lower(self._clock.now())
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
         """Record that all lines of a queue were read from the head and nothing was due.

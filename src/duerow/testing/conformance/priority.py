@@ -23,6 +23,19 @@ def test_the_lowest_priority_goes_first_whenever_it_was_due(queue: Queue, clock:
     assert order == ["most urgent", "urgent", "usual", "late", "last"]
 
 
+def test_the_lowest_priority_goes_first_also_after_the_clock_was_set_back(queue: Queue, clock: MovableClock) -> None:
+    clock.advance(minutes(1))
+    queue.push("before", priority=-3)
+    assert queue.pop() is not None
+    clock.advance(minutes(-1))
+    queue.push("usual")
+    queue.push("urgent", priority=-3)
+    assert [one.message.payload for one in queue.reserve_many(1)] == ["urgent"]
+    queue.push("moved here")
+    queue.reprioritise(where="payload = 'moved here'", priority=-3)
+    assert [one.message.payload for one in queue.reserve_many(1)] == ["moved here"]
+
+
 def test_within_a_priority_the_oldest_due_time_goes_first(queue: Queue, clock: MovableClock) -> None:
     queue.push("second", priority=1, delay=seconds(2))
     queue.push("first", priority=1, delay=seconds(1))

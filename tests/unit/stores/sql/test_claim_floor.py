@@ -8,6 +8,7 @@ import pytest
 
 from duerow.stores.sql import claim_floor as module
 from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, ClaimFloors
+from duerow.testing.clock import MovableClock
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -103,3 +104,14 @@ def test_a_write_while_it_was_looked_counts_as_not_seen(floors: ClaimFloors) -> 
     floors.written()
     floors.looked("mail", NOON, writes)
     assert floors.nothing_before("mail")[0] is None
+
+
+def test_a_write_after_the_clock_was_set_back_has_claims_look_below_the_floor(monotonic: list[float]) -> None:
+    clock = MovableClock(NOON + SECOND)
+    floors = ClaimFloors(kept=True, clock=clock)
+    floors.claimed("mail", floors.start("mail"), oldest=NOON, newest=NOON + SECOND)
+    floors.written()
+    assert floors.start("mail").due_at is not None
+    clock.set(NOON - SECOND)
+    floors.written()
+    assert floors.start("mail").due_at is None
