@@ -45,7 +45,7 @@ class ClaimFloors:
 
     Args:
         kept: whether the database needs floors; if not, every claim starts at the head.
-        clock: the clock that decides what is due; None: the database's own.
+        clock: the program's own clock, if it has one.
     """
 
     def __init__(self, kept: bool, clock: Clock | None = None) -> None:
@@ -90,10 +90,7 @@ class ClaimFloors:
         """Make claims look below the floor soon, in queues where a row may be below it."""
         if self.kept and due_at is not None:
             with self._lock:
-                for floor in self._floors.values():
-                    if floor.due_at is not None and due_at < floor.due_at:
-                        floor.changes += 1
-                        floor.looked_below = 0.0
+                self._lower(due_at)
 
     def written(self) -> None:
         """Record that this process is about to write rows, with any due times.
@@ -104,8 +101,14 @@ class ClaimFloors:
             self._writes += 1
             for floor in self._floors.values():
                 floor.nothing_before = None
-        if self._clock is not None:
-            self.lower(self._clock.now())
+            if self.kept and self._clock is not None:
+                self._lower(self._clock.now())
+
+    def _lower(self, due_at: datetime) -> None:
+        for floor in self._floors.values():
+            if floor.due_at is not None and due_at < floor.due_at:
+                floor.changes += 1
+                floor.looked_below = 0.0
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
         """Record that all lines of a queue were read from the head and nothing was due.

@@ -13,7 +13,8 @@ from duerow.worker import lease_keeper
 from duerow.worker.attempt import Attempt, current
 
 SHORT = timedelta(milliseconds=300)
-OFTEN = timedelta(milliseconds=20)
+OFTEN = timedelta(milliseconds=200)
+"""Between heartbeats: on a slow server, an edit has to find its time between two of them."""
 
 
 @pytest.mark.parametrize("batch", [1, 10])

@@ -34,8 +34,8 @@ from duerow.stores.sql.statements import Step
 from duerow.testing.clock import MovableClock, hours
 from duerow.testing.contents import payloads
 
-CLOCK = MovableClock()
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+CLOCK = MovableClock(NOON)
 SECOND = timedelta(seconds=1)
 
 

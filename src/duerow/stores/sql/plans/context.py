@@ -65,7 +65,7 @@ class Context:
         self.clock = clock or (None if dialect.server_clock else HostClock())
         self._install = install
         self.priorities, self.drain_cache = Priorities(), DrainCache()
-        self.floors, self.refusals = ClaimFloors(dialect.keeps_dead_entries, self.clock), RefusedRows()
+        self.floors, self.refusals = ClaimFloors(dialect.keeps_dead_entries, clock), RefusedRows()
         self.speak(dialect)
 
     def speak(self, dialect: Dialect) -> None:
