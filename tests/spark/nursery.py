@@ -85,6 +85,8 @@ def _pass_on(name: str, module: str, arguments: list[str]) -> None:
             nursery.connect(name)
         except OSError:
             return
+        if not _is_ours(nursery):  # the environment may hold passwords
+            return
         told = json.dumps([module, arguments, os.getcwd(), sys.path, dict(os.environ)]).encode()
         try:
             socket.send_fds(nursery, [LENGTH.pack(len(told))], [0, 1, 2])
@@ -114,7 +116,7 @@ def _serve(listening: socket.socket) -> NoReturn:
 
 
 def _is_ours(given: socket.socket) -> bool:
-    """Whether the process at the other end is of the same user; anybody can connect."""
+    """Whether the process at the other end is of the same user; anybody can connect, and take the name first."""
     own = struct.Struct("3i")
     return own.unpack(given.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, own.size))[1] == os.getuid()
 
