@@ -215,7 +215,7 @@ POSTGRESQL = [
     Mutation("below the floor nobody looks", FLOOR, "start", ">= LOOK_BELOW", ">= 1e9"),
     Mutation(
         "what this process writes below the floor is not seen",
-        FLOOR, "lower", "due_at < floor.due_at", "due_at > floor.due_at",
+        FLOOR, "_lower", "due_at < floor.due_at", "due_at > floor.due_at",
     ),
     Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in claim.floored or ", ""),
     Mutation(
