@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -201,16 +203,17 @@ def test_a_run_follows_the_rate_that_an_operator_sets_and_takes_away(
         Relay("a", lambda m: m.payload, "b") if kind == "relay" else Frame("a", lambda df: df, "b", schema="n int")
     )
     pipeline = Pipeline("p", [station], outputs=["b"])
-    done: list[spark.Tallies] = []
-    running = threading.Thread(
-        target=lambda: done.append(spark.run(pipeline, place.url, session, until="empty", **place.settings))
-    )
-    running.start()
-    eventually(lambda: db.queue("b").count() == 3)
-    assert db.queue("a").count() == 7
-    db.queue("a").limit()
-    running.join()
-    assert done[0]["a"].settled == 10
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as threads:
+        run = partial(spark.run, pipeline, place.url, session, until="empty", stop=stop, **place.settings)
+        running = threads.submit(run)
+        try:
+            eventually(lambda: db.queue("b").count() == 3)
+            assert db.queue("a").count() == 7
+            db.queue("a").limit()
+            assert running.result()["a"].settled == 10
+        finally:
+            stop.set()  # else a run that waits for its rate would keep the tests from ending
 
 
 def test_a_station_has_no_more_tasks_than_an_operator_allows(
