@@ -7,17 +7,26 @@ if __name__ == "__main__":  # and not in the processes that tasks spawn to call 
     import gc
 
     import pandas  # noqa: F401 - Spark's
+    import psycopg  # noqa: F401
+    import pyarrow.pandas_compat
     import pyarrow.parquet  # noqa: F401
+    import pymongo  # noqa: F401
+    import pymysql  # noqa: F401
     import pyspark.worker  # noqa: F401
     from pyspark import daemon
 
     import duerow.spark.frames
+    import duerow.spark.sink
+    import duerow.spark.source
+    import duerow.spark.streams
     import duerow.spark.tables.write
     import duerow.spark.task
     import duerow.spark.write  # noqa: F401
-    from tests.spark import nursery
+    import pyspark_duerow  # noqa: F401
+    from duerow.store.backends import backend_named
 
-    nursery.load()
+    for scheme in ("sqlite", "postgresql", "mysql", "mongodb"):
+        backend_named(scheme)
 
     look_for_garbage = gc.collect
 

@@ -19,10 +19,3 @@ gc.set_threshold(20_000)
 
 # Otherwise numpy starts a thread for each core, which keeps looking for work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-# What Spark starts to plan, to commit and to read streams is forked from a process that has loaded what they need.
-SPARKS = ("pyspark.daemon", "pyspark.sql.streaming.python_streaming_source_runner")
-if sys.platform == "linux" and sys.orig_argv[1:2] == ["-m"] and sys.orig_argv[2:3] and sys.orig_argv[2] in SPARKS:
-    from tests.spark.nursery import hand_over
-
-    hand_over(sys.orig_argv[2], sys.orig_argv[3:])
