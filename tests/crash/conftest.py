@@ -23,8 +23,13 @@ Start = Callable[..., multiprocessing.Process]
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb", *ON_MYSQL])
 def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test, on each server that processes can share."""
+    return migrated(request)
+
+
+def migrated(request: pytest.FixtureRequest, **on_sqlite: str) -> Place:
+    """Return new tables on the database that a fixture's parameter names; on SQLite a file with some settings."""
     if request.param == "sqlite":
-        return Place(request.getfixturevalue("sqlite_url"))
+        return Place(request.getfixturevalue("sqlite_url"), on_sqlite)
     place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{uuid.uuid4().hex[:8]}_"})
     duerow.connect(place.url, migrate=True, **place.settings).close()
     return place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,7 +14,7 @@ import pytest
 import duerow
 from duerow import Draft
 from duerow.testing.conformance.fixtures import Place
-from tests.crash.conftest import Start
+from tests.crash.conftest import Start, migrated
 from tests.crash.poison import Job, work
 
 ELSEWHERE = [pytest.param(name, marks=pytest.mark.soak) for name in ("postgresql", "mariadb")]
@@ -35,11 +34,7 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.fixture(params=["sqlite", *ELSEWHERE])
 def place(request: pytest.FixtureRequest) -> Place:
     """A migrated database for one test."""
-    if request.param == "sqlite":
-        return Place(request.getfixturevalue("sqlite_url"), {"synchronous": "NORMAL"})
-    place = Place(request.getfixturevalue(f"{request.param}_url"), {"prefix": f"crash_{uuid.uuid4().hex[:8]}_"})
-    duerow.connect(place.url, migrate=True, **place.settings).close()
-    return place
+    return migrated(request, synchronous="NORMAL")
 
 
 def push(place: Place, count: int, poisonous: range, queues: tuple[str, ...] = ("mail",)) -> None:

@@ -1,6 +1,5 @@
 """SQLite, each test in a file of its own."""
 
-import shutil
 import sqlite3
 from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager
@@ -30,10 +29,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def place(sqlite_tables: Path, file: Path) -> Place:
+def place(sqlite_url: str) -> Place:
     """The queues of this test."""
-    shutil.copyfile(sqlite_tables, file)
-    return Place(f"sqlite:///{file}")
+    return Place(sqlite_url)
 
 
 @pytest.fixture
