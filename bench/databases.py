@@ -55,11 +55,14 @@ class Server:
 
 
 @contextmanager
-def postgresql() -> Iterator[Server]:
-    """A server with fsync and synchronous_commit on, or the one that DUEROW_TEST_POSTGRESQL_URL names."""
+def postgresql(*given: str) -> Iterator[Server]:
+    """A server with fsync and synchronous_commit on, and with the settings given (`name=value`).
+
+    If DUEROW_TEST_POSTGRESQL_URL names a server, it is that one, with settings of its own.
+    """
     from tests.servers.postgresql import running
 
-    with running(durable=True) as url:
+    with running(*given, durable=True) as url:
         server = Server(url)
         settings = server.settings()
         for name in ("fsync", "synchronous_commit", "full_page_writes"):

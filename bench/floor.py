@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import LiteralString
 
@@ -221,12 +221,13 @@ def open_floor(url: str) -> Floor:
     return PostgresqlFloor(url)
 
 
-def drain(floor: Floor, queue: str, batch: int = BATCH) -> list[int]:
+def drain(floor: Floor, queue: str, batch: int = BATCH, handle: Callable[[Leased], None] | None = None) -> list[int]:
     """Lease and delete in batches until nothing is due; return the ids in the order handled."""
     seen: list[int] = []
+    handle = handle or _handle
     while leased := floor.lease(queue, batch):
         for row in leased:
-            _handle(row)
+            handle(row)
         settled = floor.delete(leased)
         _require_all(settled, leased)
         seen.extend(settled)

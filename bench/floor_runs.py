@@ -9,7 +9,7 @@ from bench import turns
 from bench.floor import drain as drain_floor
 from bench.floor import drain_one_by_one, open_floor, pass_on
 from bench.floor_mariadb import MariadbFloor
-from bench.messages import QUEUE, payload_text
+from bench.messages import QUEUE, Batches, payload_text
 from bench.processes import Prepared
 from bench.turns import Take
 
@@ -25,6 +25,17 @@ def drain(url: str) -> Prepared[list[int]]:
     """Handle all that is due in batches."""
     floor = open_floor(url)
     return lambda: drain_floor(floor, QUEUE)
+
+
+def drain_and_time(url: str) -> Prepared[Batches]:
+    """Handle all that is due in batches, and note when each batch began."""
+    floor, batches = open_floor(url), Batches()
+
+    def run() -> Batches:
+        drain_floor(floor, QUEUE, handle=lambda row: batches.note(row.id))
+        return batches
+
+    return run
 
 
 def drain_singly(url: str) -> Prepared[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 QUEUE = "bench"
@@ -40,3 +41,22 @@ class Noted:
             return True
         self.times[message["n"]] = time.monotonic_ns()
         return False
+
+
+@dataclass
+class Batches:
+    """What a process drained: the ids, and how long each thousand took."""
+
+    size: int = 1_000
+    ids: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+    def note(self, number: int) -> None:
+        """Note the id of a message."""
+        if not len(self.ids) % self.size:
+            self.starts.append(time.monotonic_ns())
+        self.ids.append(number)
+
+    def milliseconds(self) -> list[float]:
+        """The time from the first message of each batch to the first of the next."""
+        return [(after - before) / 1e6 for before, after in pairwise(self.starts)]

@@ -24,7 +24,7 @@ import psycopg
 import duerow
 import duerow.aio
 from bench import features
-from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, Noted, payload
+from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, Batches, Noted, payload
 from bench.processes import Prepared
 from bench.turns import Take
 from bench.turns import take_in_turns as take_in_turns_by
@@ -85,6 +85,20 @@ def _drain(queue: Queue, **settings: Any) -> Prepared[list[int]]:
     def run() -> list[int]:
         worker.run(until="idle")
         return seen
+
+    return run
+
+
+def drain_and_time(url: str) -> Prepared[Batches]:
+    """Handle all that is due in batches, and note when each batch began."""
+    batches = Batches()
+    worker = Worker(
+        duerow.connect(url).queue(QUEUE), lambda message: batches.note(message.id), batch=BATCH, concurrency=1
+    )
+
+    def run() -> Batches:
+        worker.run(until="idle")
+        return batches
 
     return run
 

@@ -27,6 +27,7 @@ class Size:
         looks: how often the stats of a crowded queue are read.
         history: finished turns beside it.
         waiting: due messages in the queue whose growth is measured, one size after the other.
+        repeats: how often a drain is repeated to find its bad runs.
         peer_share: peers that handle one message at a time get this share of `drain`.
     """
 
@@ -47,6 +48,7 @@ class Size:
     looks: int
     history: int
     waiting: tuple[int, ...]
+    repeats: int
     peer_share: float = 0.02
 
 
@@ -69,6 +71,7 @@ SIZES = {
         looks=20,
         history=2_000,
         waiting=(1_000, 10_000),
+        repeats=2,
     ),
     "small": Size(
         rounds=3,
@@ -88,6 +91,7 @@ SIZES = {
         looks=200,
         history=500_000,
         waiting=(10_000, 100_000, 1_000_000),
+        repeats=20,
     ),
     "full": Size(
         rounds=5,
@@ -107,5 +111,6 @@ SIZES = {
         looks=500,
         history=5_000_000,
         waiting=(10_000, 100_000, 1_000_000, 10_000_000),
+        repeats=200,
     ),
 }

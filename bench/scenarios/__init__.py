@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.context import Scenario
 from bench.scenarios import (
     backlog,
+    bad_runs,
     drain,
     entities,
     features,
@@ -25,6 +26,7 @@ SCENARIOS: dict[str, Scenario] = {
     "push": push.single,
     "bulk": push.bulk,
     "drain": drain.batches,
+    "bad-runs": bad_runs.drains,
     "singly": drain.singly,
     "latency": latency.idle,
     "latency-by-hand": latency.beside_by_hand,

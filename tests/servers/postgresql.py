@@ -5,7 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import cycle
 from pathlib import Path
@@ -43,18 +43,19 @@ MEGABYTES = 160
 
 
 @contextmanager
-def running(durable: bool = False) -> Iterator[str]:
+def running(*settings: str, durable: bool = False) -> Iterator[str]:
     """A server's URL, `postgresql://duerow:PASSWORD@127.0.0.1:PORT/duerow`, for as long as the block runs.
 
     Args:
+        settings: `name=value` each, of the server; one that DUEROW_TEST_POSTGRESQL_URL names keeps its own.
         durable: Keep fsync and full_page_writes on, as in production; synchronous_commit always is.
     """
     if url := given_url("postgresql"):
         yield url
         return
     with _cluster() as (server, home, owner, url, _), ExitStack() as running:
-        settings = [] if durable else FORGETFUL
-        running.enter_context(serving([*server, *settings], home, lambda: create_database(url), owner, signal.SIGINT))
+        given = _options(settings) if durable else [*FORGETFUL, *_options(settings)]
+        running.enter_context(serving([*server, *given], home, lambda: create_database(url), owner, signal.SIGINT))
         yield url
 
 
@@ -73,7 +74,7 @@ def restartable(*settings: str, wanted: Wanted = ONLY_RESTARTS) -> Iterator[Rest
             *server,
             *FORGETFUL,
             *small,
-            *(word for setting in settings for word in ("-c", setting)),
+            *_options(settings),
         ]
 
         def begin(answers: Callable[[], object]) -> AbstractContextManager[subprocess.Popen[bytes]]:
@@ -112,6 +113,10 @@ def with_standby() -> Iterator[tuple[str, str, Callable[[], None]]]:
         with ExitStack() as following:
             following.enter_context(serving(follower, second, lambda: _answers(other), owner, signal.SIGINT))
             yield url, other, following.close
+
+
+def _options(settings: Iterable[str]) -> list[str]:
+    return [word for setting in settings for word in ("-c", setting)]
 
 
 FOLLOWING = """
