@@ -226,10 +226,12 @@ class Handlers:
     def _hand_out(self, step: HandOut) -> None:
         with self._work:
             self._work.notify(step.count)
-        sleep(0)  # lets a handler begin now; otherwise this thread runs on until its next claim is on its way
+        if not step.more:
+            sleep(0)  # lets a handler begin now; otherwise this thread runs on until its next claim is on its way
 
     def _tell_freed(self, step: Freed) -> None:
-        if self._in_flight.wanted():  # otherwise the fetcher would wake up for nothing after each message
+        # Otherwise the fetcher would wake up for nothing after each message.
+        if not self._freed.is_set() and self._in_flight.wanted():
             self._freed.set()
         if step.wake:
             self._wakeup.wake()

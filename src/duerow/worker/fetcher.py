@@ -53,9 +53,13 @@ class Sleep(msgspec.Struct, frozen=True):
 
 
 class HandOut(msgspec.Struct, frozen=True):
-    """Tell this many handlers that there is a message for them."""
+    """Tell this many handlers that there is a message for them.
+
+    With `more`, the claim found all that it asked for, so the next one should not wait until a handler has begun.
+    """
 
     count: int
+    more: bool
 
 
 class Fetcher:
@@ -79,7 +83,7 @@ class Fetcher:
                 continue
             attempts = yield from self.next(room)
             self._in_flight.waiting.extend(attempts)
-            yield HandOut(len(attempts))
+            yield HandOut(len(attempts), more=len(attempts) >= room)
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.

@@ -261,7 +261,7 @@ def test_what_a_run_claims_while_it_ends_is_given_back() -> None:
 
 def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_messages_came() -> None:
     worker_run = a_run()
-    handed: list[int] = []
+    handed: list[tuple[int, bool]] = []
     wanted: list[int] = []
 
     def reserve(step: Reserve) -> list[Reservation]:
@@ -269,7 +269,7 @@ def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_message
         return held()
 
     def hand_out(step: HandOut) -> None:
-        handed.append(step.count)
+        handed.append((step.count, step.more))
         assert len(worker_run.in_flight.waiting) == 1
 
     def room_wanted(step: RoomWanted) -> None:
@@ -277,7 +277,21 @@ def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_message
 
     answers: Answers = {Reserve: reserve, HandOut: hand_out, RoomWanted: room_wanted}
     run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
-    assert (wanted, handed) == ([1], [1])
+    assert (wanted, handed) == ([1], [(1, True)])
+
+
+def test_a_claim_that_found_less_than_it_asked_for_lets_handlers_begin_before_the_next_one() -> None:
+    worker_run = a_run()
+    worker_run.in_flight.prefetch.note(0.001)  # a quick handler, so that it claims ahead
+    handed: list[HandOut] = []
+
+    def hand_out(step: HandOut) -> None:
+        handed.append(step)
+        worker_run.over = True
+
+    answers: Answers = {Reserve: answering(held()), HandOut: hand_out}
+    run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
+    assert handed == [HandOut(1, more=False)]
 
 
 def test_others_can_tell_until_when_it_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
