@@ -7,6 +7,7 @@ import secrets
 import socket
 from functools import cache
 from importlib.metadata import version
+from itertools import count
 
 from duerow.errors import InvalidMessage, shown
 from duerow.payload.codec import storable
@@ -14,6 +15,19 @@ from duerow.payload.codec import storable
 _HOST = socket.gethostname()
 
 _CUT_OFF = "/unreachable"
+
+# Random for each process and counted for each claim: asking the system for random bytes lets another thread run first.
+_process = secrets.token_hex(6)
+_claims = count()
+
+
+def _begin_anew() -> None:
+    global _process
+    _process = secrets.token_hex(6)
+
+
+if hasattr(os, "register_at_fork"):  # otherwise a child could repeat names if it gets the process id of an earlier one
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def consumer_name(worker: str) -> str:
@@ -23,7 +37,7 @@ def consumer_name(worker: str) -> str:
 
 def new_claim(worker: str = "-") -> str:
     """Return a globally unique name for one reserve call: host:pid:worker/claim."""
-    return f"{consumer_name(worker)}/{secrets.token_hex(6)}"
+    return f"{consumer_name(worker)}/{_process}{next(_claims):x}"
 
 
 @cache
