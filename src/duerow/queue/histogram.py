@@ -51,6 +51,10 @@ def least(bucket: int) -> float:
 
 def add_times(buckets: Buckets, times: Sequence[float], each: int = 1) -> None:
     """Count times in seconds, none of them negative, `each` times each."""
+    if len(times) == 1:
+        bucket = bucket_of(times[0])
+        buckets[bucket] = buckets.get(bucket, 0) + each
+        return
     pairs = memoryview(array("d", times)).cast("B").cast("H")[_HIGH::4]
     for high, count in Counter(pairs.tolist()).items():
         bucket = high >> 1
