@@ -48,6 +48,7 @@ WITH_PARAMETER = {
     "put_settings": [("paused", "draining"), ("definition",)],
     "settings": [(), ("name",)],
     "reserve": [True, False],
+    "commit_and_reserve": [True],
     "lend_unread": [True, False],
     "publish": [(False, False), (True, False), (False, True)],
     "pop": [True, False],
@@ -65,6 +66,9 @@ WITH_PARAMETER = {
     "find": [("ids", "statuses"), ("by_id", "after_id"), ("by_id", "keys", "live")],
 }
 
+IN_PARTS = {"commit_and_reserve"}
+"""Statements that exist only where a statement may contain others that write."""
+
 SHIPMENT = Table(
     "shipment",
     MetaData(),
@@ -78,6 +82,7 @@ add_indexes(SHIPMENT, "sending")
 
 OF_KINDS: dict[str, tuple[bool, ...]] = {
     "reserve": (False,),
+    "commit_and_reserve": (False,),
     "lend_unread": (False,),
     "pop": (False,),
     "pick": (True, False),
@@ -191,7 +196,10 @@ def statements(those: Statements) -> dict[str, Statement]:
     """Return every statement by its name; one over rows as for rows that differ in all columns."""
     of = ByName(those)
     found: dict[str, Statement] = {}
+    lacking = set() if those.reserve.dialect.writes_in_parts else IN_PARTS
     for name, member in of.members():
+        if name in lacking:
+            continue
         if name in WITH_PARAMETER:
             for parameter in WITH_PARAMETER[name]:
                 if name in FLAGS:
@@ -209,6 +217,8 @@ def statements(those: Statements) -> dict[str, Statement]:
             if isinstance(statement, Statement):
                 found[name] = statement
     for name, flags in OF_KINDS.items():
+        if name in lacking:
+            continue
         found[f"{name}-of_kinds"] = getattr(of, name)(*flags, 2)
     for label, kinds in (("next_due", 0), ("next_due-of_kinds", 2)):
         found[label] = of.next_due(kinds).alike(frozenset())

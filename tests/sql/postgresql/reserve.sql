@@ -2,6 +2,106 @@
 -- Check deferred constraints now, if the database has any.
 SET CONSTRAINTS ALL IMMEDIATE
 
+-- statement: commit_and_reserve-from_floor
+-- Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
+WITH lent AS (UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message.id != :id_in::BIGINT
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2), ended AS (DELETE
+FROM duerow_message
+WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
+RETURNING duerow_message.id, duerow_message.token) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers,
+    lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1,
+    lent.last_error, lent.anon_2
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+    anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
+    anon__10, NULL AS anon__11
+FROM ended
+
+-- statement: commit_and_reserve-of_kinds
+-- Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
+WITH lent AS (UPDATE duerow_message
+SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
+    END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
+    :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond') END,
+    place_at=duerow_message.due_at, attempts=(duerow_message.attempts + CASE WHEN (duerow_message.leased_until IS NOT
+    NULL AND duerow_message.attempts >= :attempts_in::INTEGER) THEN 0 ELSE 1 END), token=(duerow_message.token + 1),
+    leased_by=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
+    THEN NULL ELSE :consumer::VARCHAR END, leased_until=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN NULL ELSE statement_timestamp() + (:lease::BIGINT *
+    INTERVAL '1 microsecond') END, last_attempt_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND
+    duerow_message.attempts >= :attempts_in::INTEGER) THEN duerow_message.last_attempt_at ELSE statement_timestamp()
+    END, last_error=CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":',
+    to_json(concat('was in hand when its worker died: lease of ', duerow_message.leased_by, ' ended at ',
+    to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
+    duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.id != :id_in::BIGINT
+ORDER BY duerow_message.due_at, duerow_message.id
+LIMIT :limit_in::INTEGER
+FOR UPDATE SKIP LOCKED)))
+RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
+    CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
+    nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
+    duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2), ended AS (DELETE
+FROM duerow_message
+WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
+RETURNING duerow_message.id, duerow_message.token) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers,
+    lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1,
+    lent.last_error, lent.anon_2
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+    anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
+    anon__10, NULL AS anon__11
+FROM ended
+
 -- statement: further_lines
 -- Read the lowest priority in use in each given gap, in groups or not, and whether its queue is
 -- paused.

@@ -72,16 +72,17 @@ def test_the_new_reservations_hold_for_the_lease_that_was_asked_for(queue: Queue
     assert third.until == clock.now() + queue.lease
 
 
-@pytest.mark.parametrize("more", [0, 3])
+@pytest.mark.parametrize(("taken", "more"), [(1, 0), (1, 3), (2, 0), (2, 3)])
 def test_a_message_that_is_settled_after_its_lease_has_ended_is_not_handed_out_again(
-    queue: Queue, clock: MovableClock, more: int
+    queue: Queue, clock: MovableClock, taken: int, more: int
 ) -> None:
-    queue.push_many(Draft(number) for number in range(2 + more))
-    batch = queue.reserve_many(2, lease=LEASE)
+    queue.push_many(Draft(number) for number in range(taken + more))
+    batch = queue.reserve_many(taken, lease=LEASE)
     clock.advance(LEASE)
     refused, found = queue.settle_and_reserve([(one, Commit()) for one in batch], 10)
     assert refused == []
-    assert payloads(found) == list(range(2, 2 + more))
+    assert payloads(found) == list(range(taken, taken + more))
+    assert queue.count() == more
 
 
 def test_a_turn_that_was_lost_is_refused_and_the_others_end(queue: Queue, clock: MovableClock) -> None:
@@ -94,6 +95,17 @@ def test_a_turn_that_was_lost_is_refused_and_the_others_end(queue: Queue, clock:
     assert payloads(found) == ["next"]
     assert stored(queue, again.message.id).leased_until == again.until
     assert queue.get(ours.message.id) is None
+
+
+def test_a_single_turn_that_was_lost_is_refused_and_the_next_message_is_reserved(queue: Queue) -> None:
+    queue.push_many([Draft("taken"), Draft("next")])
+    (taken,) = queue.reserve_many(1)
+    queue.release(taken)
+    (again,) = queue.reserve_many(1)
+    refused, found = queue.settle_and_reserve([(taken, Commit())], 5)
+    assert lost(refused) == {taken.message.id}
+    assert payloads(found) == ["next"]
+    assert stored(queue, again.message.id).leased_until == again.until
 
 
 def test_a_settlement_that_cannot_be_carried_out_is_refused_and_holds_up_no_claim(queue: Queue, other: Queue) -> None:

@@ -1,4 +1,4 @@
-"""What a settlement with a claim asks of a database: two statements that are sent together, or one transaction."""
+"""What a settlement with a claim asks of a database: one statement, two that are sent together, or one transaction."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from duerow.clock import micros
 from duerow.plan import BEGIN, Several
 from duerow.reservation import Receipt
 from duerow.store import Committed, Released, Retention, Turn
+from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.dialects.sqlite.dialect import SQLite
 from duerow.stores.sql.plans.store import SqlStore
@@ -58,6 +59,31 @@ def test_commits_and_a_claim_are_two_statements_in_one_step(store: SqlStore) -> 
     assert (claiming.values["queue_in"], claiming.values["limit_in"]) == ("mail", 5)
     assert [one.receipt for one in refused] == [Receipt(2, 1)]
     assert [one.id for one in reserved.records] == [7, 8]
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_one_commit_and_a_claim_are_one_statement(store: SqlStore, settled: bool) -> None:
+    receipt = (1, *[None] * 9, 1, *[None] * 3)
+    answer = [row(7), row(8), *([receipt] if settled else [])]
+    (step,), (refused, reserved) = carried_out(store, TURNS[1:], answer)
+    assert step.statement is store.context.statements.reserve.commit_and_reserve(False, 0)
+    assert {name: step.values[f"{name}_in"] for name in ("id", "token", "queue", "limit")} == {
+        "id": 1,
+        "token": 1,
+        "queue": "mail",
+        "limit": 5,
+    }
+    assert [one.receipt for one in refused] == ([] if settled else [Receipt(1, 1)])
+    assert [one.id for one in reserved.records] == [7, 8]
+
+
+def test_a_database_whose_statements_write_in_one_place_gets_two_statements() -> None:
+    store = SqlStore(MariaDB(), "duerow_", None, MovableClock())
+    store.context.priorities.add("mail", [])
+    store.context.priorities.looked("mail", paused=False, begun=0.0)
+    (several,), _ = carried_out(store, TURNS[1:], [[(1, 1)], []])
+    assert isinstance(several, Several)
+    assert len(list(several.steps)) == 2
 
 
 @pytest.mark.parametrize("why", ["other end", "group", "history", "dead letter", "priorities", "paused", "not looked"])

@@ -24,11 +24,12 @@ from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.savepoints import LOG
 from duerow.stores.sql.plans.settle import SettlePlans, after_commit, only_commits
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import LENT, RECORD
+from duerow.stores.sql.statements import LENT, RECEIPT, RECORD
 
 _CREATED_AT: Final = LENT.index("created_at")
 _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"))
 _LEAST, _MOST = FIRST.year, LAST.year  # comparing years is fast; times in these two years are checked exactly
+_ID, _TOKEN = (LENT.index(name) for name in RECEIPT)
 _GROUP: Final = RECORD.index("group")
 
 
@@ -90,7 +91,8 @@ class ReservePlans(Plans):
         """End turns and reserve due messages; see SettlesAndReserves.
 
         Where only one transaction writes at a time, everything is done in one. Otherwise only what takes one statement
-        each: these two are sent together if the driver can, and a claim never waits, so no row stays locked for long.
+        each: these two are one statement or are sent together if that is possible, and a claim never waits, so no row
+        stays locked for long.
         """
         if self.context.dialect.writes_alone:
             yield BEGIN
@@ -100,11 +102,21 @@ class ReservePlans(Plans):
         if dead_letter is not None or keep is not None or len(turns) > self.context.dialect.chunk:
             return None
         claim = self._claim(queue, limit, lease, attempts, consumer, None, None, kinds)
+        one = turns[0].receipt if len(turns) == 1 and self.context.dialect.writes_in_parts else None
+        if one is not None:
+            claim.at_once = self.context.statements.reserve.commit_and_reserve
+            claim.values = {**claim.values, "id_in": one.id, "token_in": one.token}
         only = self._claims.only_step(claim) if only_commits(turns) else None
         if only is None:
             return None
         step, take = only
-        ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
+        ended: Rows
+        if one is None:
+            ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
+        else:
+            both = yield step
+            rows = [row for row in both if row[STATUS] is not None]
+            ended = [(row[_ID], row[_TOKEN]) for row in both if row[STATUS] is None]
         take(rows)
         yield from claim.after_bury()
         return after_commit(turns, ended), Reserved(_in_line(claim.records), claim.given)

@@ -78,6 +78,12 @@ Parts = Callable[[Mapping[str, Any]], Generator["Step", Any, list[Any]]]
 class Statement:
     """An SQL statement.
 
+    Args:
+        element: the statement in SQLAlchemy.
+        kept: whether it is used more than once.
+        bounded: whether it is a read for people.
+        writes: whether a part of it writes, even if it is a SELECT as a whole.
+
     Attributes:
         element: the statement in SQLAlchemy.
         parts: the plan that runs it, if it takes several statements.
@@ -90,12 +96,12 @@ class Statement:
 
     __slots__ = ("_for_people", "bounded", "element", "kept", "parts", "returns", "texts", "writes")
 
-    def __init__(self, element: Any, kept: bool = True, bounded: bool = False) -> None:
+    def __init__(self, element: Any, kept: bool = True, bounded: bool = False, writes: bool = False) -> None:
         self.element, self.bounded = element, bounded
         self.parts: Parts | None = getattr(element, "parts", None)
         self.kept = kept
         self.texts: dict[Any, Any] = {}
-        self.writes = bool(element.is_dml)
+        self.writes = writes or bool(element.is_dml)
         self.returns = element.is_select or bool(self.writes and element.returning_column_descriptions)
         self._for_people: Statement | None = None
 

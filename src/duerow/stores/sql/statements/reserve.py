@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import Select, case, select
+from sqlalchemy import BigInteger, Select, case, delete, null, select
 from sqlalchemy.sql.base import Executable
 
-from duerow.stores.sql.statements.core import IN_GAP, IN_LINE, OverRows, Statement
+from duerow.errors import NotSupported
+from duerow.stores.sql.statements.core import IN_GAP, IN_LINE, LENT, RECEIPT, OverRows, Statement
 from duerow.stores.sql.statements.due_rows import MOST_VARIANTS, DueRowStatements
 
 
@@ -23,10 +24,33 @@ class ReserveStatements(DueRowStatements):
         next claim: the due time of the oldest row that was due when the statement began, leased or not. With `kinds`,
         only rows of that many bound kinds are read.
         """
-        due = self._due_ids(from_floor, kinds)
+        return Statement(self._lease(self._due_ids(from_floor, kinds), from_floor, kinds))
+
+    def _lease(self, due: Select[Any], from_floor: bool, kinds: int) -> Any:
         which = self.context.is_among(due)
         answer = [*self.context.lent, *self._oldest(False, from_floor, kinds)]
-        return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
+        return self.dialect.change_picked(self.message, due, which, self._lend, answer)
+
+    @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def commit_and_reserve(self, from_floor: bool, kinds: int = 0) -> Statement:
+        """Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
+
+        After the leased rows comes the receipt of the deleted one, with null in all other columns. The row of the
+        receipt is not leased even if its lease has ended: otherwise it might not be deleted.
+
+        Raises:
+            NotSupported: the database has no such statements.
+        """
+        if not self.dialect.writes_in_parts:
+            raise NotSupported(f"{self.dialect.name} cannot delete and lease in one statement")
+        columns = self.message.c
+        id, token = self.bound("id_in", BigInteger()), self.bound("token_in", BigInteger())
+        committed = delete(self.message).where(columns.id == id, columns.token == token)
+        ended = committed.returning(*(columns[name] for name in RECEIPT)).cte("ended")
+        lent = self._lease(self._due_ids(from_floor, kinds).where(columns.id != id), from_floor, kinds).cte("lent")
+        given = {LENT.index(name): ended.c[name] for name in RECEIPT}
+        receipt = select(*(given.get(place, null()) for place in range(len(lent.c))))
+        return Statement(select(lent).union_all(receipt), writes=True)
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool, kinds: int = 0) -> Statement:
