@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import PathDistribution
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import duerow
 from duerow import Worker
 from duerow.store import consumer_id
+from duerow.store.consumer_id import new_claim
 
 
 def test_workers_read_the_version_of_duerow_once_for_all_that_they_say_of_themselves(
@@ -31,3 +33,15 @@ def test_workers_read_the_version_of_duerow_once_for_all_that_they_say_of_themse
         assert once
         assert reads == once
         assert {one.version for one in db.consumers()} == {duerow.__version__}
+
+
+def test_claims_have_different_names_even_in_a_fork_with_the_process_id_of_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    names = [new_claim("anna") for _ in range(3)]
+    consumer_id._begin_anew()  # what a fork does
+    names += [new_claim("anna") for _ in range(3)]
+    assert len(set(names)) == 6
+    prefixes = {name.partition("/")[2][:12] for name in names}
+    assert len(prefixes) == 2
