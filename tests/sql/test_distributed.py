@@ -72,6 +72,15 @@ def test_what_reserves_skips_locked_rows_and_asks_for_one_queue_and_priority(dia
         assert {"queue", "priority", "due_at"} <= columns(picked.find(exp.Where)), name
 
 
+def test_only_one_statement_changes_messages_in_two_parts() -> None:
+    def parts(tree: exp.Expression) -> int:
+        changes = [*tree.find_all(exp.Update, exp.Delete, exp.Insert)]
+        return sum(one.find(exp.Table).name == "duerow_message" for one in changes)
+
+    twice = {name for name, tree in trees("postgresql") if parts(tree) > 1}
+    assert {name.partition("-")[0] for name in twice} == {"reserve/commit_and_reserve"}
+
+
 @pytest.mark.parametrize("end", ["commit", "roll_back", "bury", "release", "move", "extend"])
 def test_what_ends_a_turn_finds_its_rows_by_id_and_token_and_never_by_queue(end: str) -> None:
     (tree,) = [tree for name, tree in trees("postgresql", f"settle/{end}") if name == f"settle/{end}"]
