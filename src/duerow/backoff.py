@@ -17,7 +17,7 @@ E = TypeVar("E", bound=Exception)
 
 
 class Delays:
-    """Delays that double from `first` to `most`, each times a random factor.
+    """Delays that grow from `first` to `most`, doubling unless told otherwise, each times a random factor.
 
     Args:
         first: the first delay, in seconds.
@@ -34,15 +34,16 @@ class Delays:
         """Whether there has been a delay since the last success."""
         return self._given
 
-    def next(self, most: float | None = None) -> float:
-        """Return the seconds to wait now; the next delay is twice as long.
+    def next(self, most: float | None = None, growth: float = 2.0) -> float:
+        """Return the seconds to wait now.
 
         Args:
             most: the longest delay from now on, if different from the constructor's.
+            growth: how many times as long the next delay is.
         """
         longest = self._most if most is None else most
         seconds = min(self._next, longest)
-        self._next, self._given = min(2 * self._next, longest), True
+        self._next, self._given = min(growth * self._next, longest), True
         return min(spread(seconds, *self._spread), longest)
 
     def rest(self) -> None:

@@ -29,6 +29,9 @@ from duerow.worker.settler import RoomWanted, Settle, Settler
 NAP = 0.05
 """Seconds to wait, once in a run, for messages in hand to finish, before preparing for a longer sleep."""
 
+WOKEN_GROWTH = 10.0
+"""How many times as long each sleep is as the one before, if pushes end it and nothing is due."""
+
 
 class Reserve(msgspec.Struct, frozen=True):
     """Claim up to `limit` messages; answered with reservations."""
@@ -71,6 +74,7 @@ class Fetcher:
         self._looked = False  # whether the queue was empty a moment ago
         self._due_in: timedelta | None = None
         self._napped = False
+        self._short = self._alone = False  # whether the last claim found less than it asked for, and then nothing more
         self._ticking, self._isolation = Maintenance(run), Isolation(run)
         self._ticked = False
 
@@ -125,9 +129,16 @@ class Fetcher:
         return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim; if there is nothing, tell the store, claim once more, and sleep."""
-        if not self._looked:
+        """Claim; if there is nothing, tell the store, claim once more, and sleep.
+
+        A claim that found less than it asked for often found all there was. If that was so the last time, the claim
+        before telling the store is left out.
+        """
+        short, self._short = self._short, False
+        if not self._looked and not (short and self._alone):
             found = yield from self._claim(limit)
+            if short:
+                self._alone = not found
             if found or self._run.over:
                 return found
             if self._in_flight.held and not self._napped:
@@ -143,6 +154,8 @@ class Fetcher:
             self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
             # A push may have come in before the store knew that this worker sleeps.
             found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
+            if short:
+                self._alone = not found
             if not found and not self._run.over:
                 yield from self._sleep_until_due()
             return found
@@ -160,6 +173,7 @@ class Fetcher:
             yield from self._give_back(reservations)
             return []
         if reservations:
+            self._short = len(reservations) < limit
             return (yield from self._admit(reservations, since))
         if empty_handed and (run.until == "idle" or (run.until == "empty" and nothing_will_be_due)):
             if not self._ticked:  # even a short run pushes the due messages of schedules
@@ -180,8 +194,10 @@ class Fetcher:
         yield Settle([(reservation, Release()) for reservation in reservations])
 
     def _sleep_until_due(self) -> Plan[None]:
-        seconds = self._interval.next(self._run.poll)
         due_in = None if self._due_in is None else self._due_in.total_seconds()
+        overdue = due_in is not None and due_in <= 0  # for example locked by another transaction
+        woken_by_pushes = self._run.hears and self._run.until is None and not overdue
+        seconds = self._interval.next(self._run.poll, WOKEN_GROWTH if woken_by_pushes else 2.0)
         falls_due = due_in is not None and 0 < due_in <= seconds
         if due_in is not None and falls_due:
             seconds = due_in

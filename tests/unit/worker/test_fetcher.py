@@ -193,6 +193,45 @@ def test_with_messages_in_hand_it_naps_once_in_a_run_before_it_listens() -> None
     ]
 
 
+def test_after_a_claim_that_found_all_there_was_last_time_it_tells_the_store_before_it_claims() -> None:
+    worker_run = a_run()
+    fetcher = Fetcher(worker_run)
+    names = {Reserve: "claim", NextDue: "next due", Sleep: "sleep"}
+
+    def next_one(*claims: list[Reservation]) -> list[str]:
+        order: list[str] = []
+        idle = Idle(worker_run, 60, {Reserve: answering(*claims), Sleep: lambda step: True})
+
+        def note(step: Any) -> Any:
+            order.extend(name for kind, name in names.items() if isinstance(step, kind))
+            return idle(step)
+
+        assert len(run(fetcher.next(10), note)) == 1
+        worker_run.in_flight.held.clear()
+        return order
+
+    assert next_one(held()) == ["claim"]
+    assert next_one([], [], held()) == ["claim", "next due", "claim", "sleep", "claim"]
+    assert next_one([], held()) == ["next due", "claim", "sleep", "claim"]
+    assert next_one(held()) == ["next due", "claim"]
+    assert next_one(held()) == ["claim"]
+
+
+@pytest.mark.parametrize(
+    ("hears", "until", "due_in", "before_a_second"),
+    [(True, None, None, 2), (True, None, 3, 2), (True, None, 0, 6), (True, "empty", 3, 6), (False, None, None, 6)],
+)
+def test_sleeps_that_pushes_end_become_longer_sooner_unless_something_is_due_or_the_run_should_end(
+    hears: bool, until: Until, due_in: float | None, before_a_second: int
+) -> None:
+    worker_run = a_run(until)
+    worker_run.hears = hears
+    wait = None if due_in is None else timedelta(minutes=due_in)
+    idle = Idle(worker_run, 60, {NextDue: lambda step: wait})
+    run(Fetcher(worker_run).next(10), idle)
+    assert sum(seconds < 0.44 for seconds in idle.sleeps) == before_a_second
+
+
 def test_a_message_that_comes_during_the_last_look_is_handed_out_without_a_sleep() -> None:
     worker_run = a_run()
     steps = steps_of(worker_run, 1, {Reserve: answering([], held())})
