@@ -17,7 +17,7 @@ from bench import peers_page, report
 from bench.context import Context
 from bench.peers import POSTGRESQL, SQLITE, present
 from bench.results import Result
-from bench.scenarios import SCENARIOS, peers
+from bench.scenarios import LONG, SCENARIOS, peers
 from bench.sizes import SIZES
 
 
@@ -34,7 +34,7 @@ def main() -> int:
         for why in failures.values():
             context.say(why)
     with context.stack:
-        for name in wanted.only or scenarios:
+        for name in wanted.only or [name for name in scenarios if wanted.size == "smoke" or name not in LONG]:
             context.say(f"measuring {name} …")
             try:
                 results += scenarios[name](context)
@@ -55,7 +55,12 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of {', '.join(SCENARIOS)}")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help=f"some of {', '.join(SCENARIOS)} (default: all but {', '.join(sorted(LONG))})",
+    )
     parser.add_argument("--peers", action="store_true", help=f"beside other queues: {', '.join(peers.SCENARIOS)}")
     parser.add_argument("--size", choices=SIZES, default="full", help="smoke only has to run (default: full)")
     parser.add_argument("--json", type=Path, default=Path("bench/results.json"), help="default: bench/results.json")

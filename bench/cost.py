@@ -11,6 +11,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, LiteralString, TypeVar
@@ -78,6 +79,25 @@ def server_now(connection: psycopg.Connection[Any]) -> dict[str, float]:
     """Return the bytes of WAL and the server's processor time so far, which do not wait for connections to end."""
     wal = _number(connection, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
     return {"wal_bytes": wal, "server_us": _server(connection.info.backend_pid)}
+
+
+def processor_time(pid: int) -> float:
+    """Return the processor time of a process so far, in microseconds, in steps of 10 ms."""
+    return _ticks(pid) / TICK * 1e6
+
+
+def exact_time(pid: int) -> float:
+    """Return the processor time of the threads of a process that are alive, in microseconds."""
+    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return sum(int(file.read_text().split()[0]) for file in files) / 1e3
+    return 0.0
+
+
+def exact_server_time(backend: int) -> float:
+    """Return the same for a backend's postmaster and its children."""
+    postmaster = int(_stat(backend)[1])
+    return sum(map(exact_time, (postmaster, *children(postmaster))))
 
 
 def _number(connection: psycopg.Connection[Any], statement: LiteralString) -> int:

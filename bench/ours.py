@@ -26,7 +26,7 @@ import duerow.aio
 from bench import features
 from bench.messages import PAYLOAD_COLUMNS, QUEUE, STOP, Batches, Noted, payload
 from bench.processes import Prepared
-from bench.turns import Take
+from bench.turns import TURN, Take
 from bench.turns import take_in_turns as take_in_turns_by
 from duerow import Draft, Message, Queue, Worker
 from duerow.queue import histogram
@@ -35,6 +35,9 @@ from duerow.store import Counted, Totals
 BATCH = 1_000
 WAIT_S = 0.001
 CHUNK = 10_000
+
+PILED_UP = 2_000
+"""How many messages may wait while the peak is looked for."""
 
 
 def migrate(url: str) -> None:
@@ -259,6 +262,57 @@ def note_times_awaited(url: str, queue: str) -> Prepared[dict[int, int]]:
 def _note(message: Message, noted: Noted) -> None:
     if noted.stopped_by(message.payload):
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def handle_for_long(url: str, handled: Any) -> Prepared[list[tuple[float, float]]]:
+    """Handle until told to stop, and count what was handled.
+
+    Returns, for the first message of each push, the monotonic seconds at which its handler began, and how many
+    milliseconds after the push that was.
+    """
+    waited: list[tuple[float, float]] = []
+    count = 0
+
+    def handle(message: Message) -> None:
+        nonlocal count
+        count += 1
+        if count % TURN == 0:
+            handled.value = count
+        if (pushed := message.payload.get("pushed")) is not None:
+            now = time.monotonic()
+            waited.append((now, (now - pushed) * 1e3))
+        elif message.payload == STOP:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    worker = Worker(duerow.connect(url).queue(QUEUE), handle)
+
+    def run() -> list[tuple[float, float]]:
+        worker.run()
+        return waited
+
+    return run
+
+
+def push_for_long(url: str, rate: float | None, seconds: float, pushed: Any, handled: Any) -> Prepared[None]:
+    """Push a hundred messages at a time for so many seconds, at this rate; None: as many as are being handled."""
+    queue = duerow.connect(url).queue(QUEUE)
+    payloads = [payload(number) for number in range(TURN)]
+
+    def run() -> None:
+        began = time.monotonic()
+        count = 0
+        while (now := time.monotonic()) < began + seconds:
+            if rate is None and count - handled.value > PILED_UP:
+                time.sleep(0.001)
+                continue
+            if rate is not None and now < began + count / rate:
+                time.sleep(began + count / rate - now)
+            first = payloads[0] | {"pushed": time.monotonic()}
+            queue.push_many([Draft(one) for one in (first, *payloads[1:])])
+            count += TURN
+            pushed.value = count
+
+    return run
 
 
 def stop_worker(url: str) -> None:

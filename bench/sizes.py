@@ -28,6 +28,7 @@ class Size:
         history: finished turns beside it.
         waiting: due messages in the queue whose growth is measured, one size after the other.
         repeats: how often a drain is repeated to find its bad runs.
+        sustained_seconds: how long a load is sustained.
         peer_share: peers that handle one message at a time get this share of `drain`.
     """
 
@@ -49,6 +50,7 @@ class Size:
     history: int
     waiting: tuple[int, ...]
     repeats: int
+    sustained_seconds: float
     peer_share: float = 0.02
 
 
@@ -72,6 +74,7 @@ SIZES = {
         history=2_000,
         waiting=(1_000, 10_000),
         repeats=2,
+        sustained_seconds=6,
     ),
     "small": Size(
         rounds=3,
@@ -92,6 +95,7 @@ SIZES = {
         history=500_000,
         waiting=(10_000, 100_000, 1_000_000),
         repeats=20,
+        sustained_seconds=120,
     ),
     "full": Size(
         rounds=5,
@@ -112,5 +116,6 @@ SIZES = {
         history=5_000_000,
         waiting=(10_000, 100_000, 1_000_000, 10_000_000),
         repeats=200,
+        sustained_seconds=3_600,
     ),
 }

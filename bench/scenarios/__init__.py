@@ -20,6 +20,7 @@ from bench.scenarios import (
     spark,
     spark_source,
     stats,
+    sustained,
 )
 
 SCENARIOS: dict[str, Scenario] = {
@@ -33,6 +34,7 @@ SCENARIOS: dict[str, Scenario] = {
     "handlers": handlers.waiting,
     "busy": latency.busy,
     "idle": idle.worker,
+    "now-and-then": idle.now_and_then,
     "snapshot": snapshot.held,
     "backlog": backlog.delayed,
     "spark": spark.station,
@@ -46,8 +48,12 @@ SCENARIOS: dict[str, Scenario] = {
     "mariadb": drain.mariadb,
     "memory": memory.worker,
     "growth": growth.of_a_message,
+    "sustained": sustained.load,
     "layouts": layouts.rows_and_log,
     "features": features.own_costs,
     "stats": stats.percentiles,
     "rows": entities.own_table,
 }
+
+LONG = frozenset(("bad-runs", "growth", "sustained"))
+"""Scenarios that take up to an hour or more at full size. They run if they are named, and at the size smoke."""

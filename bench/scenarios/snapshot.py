@@ -64,13 +64,14 @@ def _rounds_under_snapshot(context: Context) -> list[float]:
     database = context.postgresql
     database.clear()
     database.settle_down()
-    with _snapshot(database.url):
+    with snapshot(database.url):
         timed = together(ours.push_and_drain, database.url, ROUNDS, context.size.snapshot)
     return timed.results[0]
 
 
 @contextmanager
-def _snapshot(url: str) -> Iterator[None]:
+def snapshot(url: str) -> Iterator[None]:
+    """Keep a snapshot, so that nothing dead since then can be cleaned away."""
     with psycopg.connect(url) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute(f"SELECT count(*) FROM {TABLE}".encode())
