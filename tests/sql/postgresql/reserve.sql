@@ -3,8 +3,15 @@
 SET CONSTRAINTS ALL IMMEDIATE
 
 -- statement: commit_and_reserve-from_floor
--- Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
-WITH lent AS (UPDATE duerow_message
+-- Delete the row of a receipt if its token matches and nobody has locked it; if so, lease as `reserve`
+-- does.
+WITH ended AS (DELETE
+FROM duerow_message
+WHERE duerow_message.id = (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
+FOR UPDATE SKIP LOCKED)
+RETURNING duerow_message.id, duerow_message.token), lent AS (UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -25,7 +32,8 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message.id != :id_in::BIGINT
+    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
+FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -41,20 +49,24 @@ FROM greatest((SELECT min(oldest.due_at) AS min_1
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2), ended AS (DELETE
-FROM duerow_message
-WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
-RETURNING duerow_message.id, duerow_message.token) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers,
-    lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1,
-    lent.last_error, lent.anon_2
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id, lent.payload,
+    lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts,
+    lent.token, lent.anon_1, lent.last_error, lent.anon_2
 FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
 
 -- statement: commit_and_reserve-of_kinds
--- Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
-WITH lent AS (UPDATE duerow_message
+-- Delete the row of a receipt if its token matches and nobody has locked it; if so, lease as `reserve`
+-- does.
+WITH ended AS (DELETE
+FROM duerow_message
+WHERE duerow_message.id = (SELECT duerow_message.id
+FROM duerow_message
+WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
+FOR UPDATE SKIP LOCKED)
+RETURNING duerow_message.id, duerow_message.token), lent AS (UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -75,7 +87,8 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.id != :id_in::BIGINT
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
+FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -91,12 +104,9 @@ FROM greatest((SELECT min(oldest.due_at) AS min_1
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2), ended AS (DELETE
-FROM duerow_message
-WHERE duerow_message.id = :id_in::BIGINT AND duerow_message.token = :token_in::BIGINT
-RETURNING duerow_message.id, duerow_message.token) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers,
-    lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1,
-    lent.last_error, lent.anon_2
+    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id, lent.payload,
+    lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts,
+    lent.token, lent.anon_1, lent.last_error, lent.anon_2
 FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11

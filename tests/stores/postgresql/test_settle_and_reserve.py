@@ -88,3 +88,23 @@ def test_a_claim_that_the_database_refuses_leaves_the_turn_settled_and_is_raised
             connection.execute(text(f"DROP FUNCTION {table}_no() CASCADE"))
     assert queue.get(one.message.id) is None
     assert queue.count() == 1
+
+
+def test_a_settlement_that_would_have_to_wait_holds_up_no_other_message(
+    database: duerow.Database, place: Place
+) -> None:
+    queue = database.queue("mail")
+    queue.push_many([Draft("locked"), Draft("next")])
+    (one,) = queue.reserve_many(1)
+    store: Any = database.store
+    turns = [duerow.store.Turn(one.receipt, duerow.store.Committed())]
+    lock = f"SELECT id FROM {store.context.tables.message.fullname} WHERE id = %s FOR UPDATE"
+    with psycopg.connect(place.url) as other:
+        other.execute(lock.encode(), (one.message.id,))
+        plan = store.messages.settle_and_reserve
+        answer = database.run(lambda: plan(turns, "mail", 1, queue.lease, 20, "host:1:anna/1"))
+        assert answer is None
+        (other_one,) = queue.reserve_many(1)
+        assert other_one.message.payload == "next"
+    assert queue.settle_and_reserve([(one, Commit()), (other_one, Commit())], 1) == ([], [])
+    assert queue.count() == 0

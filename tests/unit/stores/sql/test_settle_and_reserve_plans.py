@@ -61,11 +61,9 @@ def test_commits_and_a_claim_are_two_statements_in_one_step(store: SqlStore) -> 
     assert [one.id for one in reserved.records] == [7, 8]
 
 
-@pytest.mark.parametrize("settled", [True, False])
-def test_one_commit_and_a_claim_are_one_statement(store: SqlStore, settled: bool) -> None:
+def test_one_commit_and_a_claim_are_one_statement(store: SqlStore) -> None:
     receipt = (1, *[None] * 9, 1, *[None] * 3)
-    answer = [row(7), row(8), *([receipt] if settled else [])]
-    (step,), (refused, reserved) = carried_out(store, TURNS[1:], answer)
+    (step,), (refused, reserved) = carried_out(store, TURNS[1:], [row(7), row(8), receipt])
     assert step.statement is store.context.statements.reserve.commit_and_reserve(False, 0)
     assert {name: step.values[f"{name}_in"] for name in ("id", "token", "queue", "limit")} == {
         "id": 1,
@@ -73,8 +71,14 @@ def test_one_commit_and_a_claim_are_one_statement(store: SqlStore, settled: bool
         "queue": "mail",
         "limit": 5,
     }
-    assert [one.receipt for one in refused] == ([] if settled else [Receipt(1, 1)])
+    assert refused == []
     assert [one.id for one in reserved.records] == [7, 8]
+
+
+def test_a_turn_that_is_lost_or_locked_is_settled_on_its_own(store: SqlStore) -> None:
+    (step,), answer = carried_out(store, TURNS[1:], [])
+    assert step.statement is store.context.statements.reserve.commit_and_reserve(False, 0)
+    assert answer is None
 
 
 def test_a_database_whose_statements_write_in_one_place_gets_two_statements() -> None:

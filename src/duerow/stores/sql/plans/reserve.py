@@ -91,8 +91,8 @@ class ReservePlans(Plans):
         """End turns and reserve due messages; see SettlesAndReserves.
 
         Where only one transaction writes at a time, everything is done in one. Otherwise only what takes one statement
-        each: these two are one statement or are sent together if that is possible, and a claim never waits, so no row
-        stays locked for long.
+        each. Two statements are sent together if the driver can, and a claim never waits, so no row stays locked for
+        long. One statement that does both changes nothing if it would have to wait, or if the turn is lost.
         """
         if self.context.dialect.writes_alone:
             yield BEGIN
@@ -115,6 +115,8 @@ class ReservePlans(Plans):
             ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
         else:
             both = yield step
+            if not both:
+                return None
             rows = [row for row in both if row[STATUS] is not None]
             ended = [(row[_ID], row[_TOKEN]) for row in both if row[STATUS] is None]
         take(rows)

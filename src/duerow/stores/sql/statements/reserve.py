@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Select, case, delete, null, select
+from sqlalchemy import BigInteger, Select, case, delete, exists, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.errors import NotSupported
@@ -33,10 +33,11 @@ class ReserveStatements(DueRowStatements):
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def commit_and_reserve(self, from_floor: bool, kinds: int = 0) -> Statement:
-        """Delete the row of a receipt if its token matches, and lease rows as `reserve` does.
+        """Delete the row of a receipt if its token matches and nobody has locked it; if so, lease as `reserve` does.
 
-        After the leased rows comes the receipt of the deleted one, with null in all other columns. The row of the
-        receipt is not leased even if its lease has ended: otherwise it might not be deleted.
+        After the leased rows comes the receipt of the deleted one, with null in all other columns. Without it, there
+        are no rows at all. Nothing here waits for other transactions, so the leases are as long as they should be, and
+        no row stays locked.
 
         Raises:
             NotSupported: the database has no such statements.
@@ -45,9 +46,12 @@ class ReserveStatements(DueRowStatements):
             raise NotSupported(f"{self.dialect.name} cannot delete and lease in one statement")
         columns = self.message.c
         id, token = self.bound("id_in", BigInteger()), self.bound("token_in", BigInteger())
-        committed = delete(self.message).where(columns.id == id, columns.token == token)
+        ours = select(columns.id).where(columns.id == id, columns.token == token)
+        ours = ours.with_for_update(skip_locked=True, key_share=self.context.key_share)
+        committed = delete(self.message).where(columns.id == ours.scalar_subquery())
         ended = committed.returning(*(columns[name] for name in RECEIPT)).cte("ended")
-        lent = self._lease(self._due_ids(from_floor, kinds).where(columns.id != id), from_floor, kinds).cte("lent")
+        due = self._due_ids(from_floor, kinds).where(columns.id != id, exists(select(ended.c.id)))
+        lent = self._lease(due, from_floor, kinds).cte("lent")
         given = {LENT.index(name): ended.c[name] for name in RECEIPT}
         receipt = select(*(given.get(place, null()) for place in range(len(lent.c))))
         return Statement(select(lent).union_all(receipt), writes=True)
