@@ -8,7 +8,13 @@ from contextlib import suppress
 
 
 class SilentListener:
-    """A `duerow.store.Listener` whose waits end only when their time is up or when `wake` is called."""
+    """A `duerow.store.Listener` whose waits end only when their time is up or when `wake` is called.
+
+    Attributes:
+        silent: whether it never hears a push, so that its consumer has to poll.
+    """
+
+    silent = True
 
     def __init__(self) -> None:
         self._woken = threading.Event()
@@ -29,6 +35,8 @@ class SilentListener:
 
 class AsyncSilentListener:
     """The same as a `duerow.store.AsyncListener`."""
+
+    silent = True
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()

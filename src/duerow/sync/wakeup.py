@@ -36,7 +36,8 @@ class Wakeup:
         except StoreUnavailable as error:
             self._run.hears_no_more(error)
         else:
-            self._run.hears_again()
+            if not getattr(self._listener, "silent", False):
+                self._run.hears_again()
 
     def wait(self, seconds: float) -> bool:
         """Sleep; return whether something ended the sleep early."""

@@ -30,7 +30,10 @@ NAP = 0.05
 """Seconds to wait, once in a run, for messages in hand to finish, before preparing for a longer sleep."""
 
 WOKEN_GROWTH = 10.0
-"""How many times as long each sleep is as the one before, if pushes end it and nothing is due."""
+"""How many times as long each sleep is as the one before, if every push ends it and nothing is due."""
+
+NOTED_S = 4.0
+"""Seconds after the end of a sleep during which the store still knows that this worker slept, with a margin."""
 
 
 class Reserve(msgspec.Struct, frozen=True):
@@ -58,7 +61,8 @@ class Sleep(msgspec.Struct, frozen=True):
 class HandOut(msgspec.Struct, frozen=True):
     """Tell this many handlers that there is a message for them.
 
-    With `more`, the claim found all that it asked for, so the next one should not wait until a handler has begun.
+    With `more`, the claim found all of the several messages that it asked for, so the next one should not wait until a
+    handler has begun.
     """
 
     count: int
@@ -75,6 +79,7 @@ class Fetcher:
         self._due_in: timedelta | None = None
         self._napped = False
         self._short = self._alone = False  # whether the last claim found less than it asked for, and then nothing more
+        self._noted_at, self._noted = -inf, False  # when the store last learned of a sleep, and whether it still knew
         self._ticking, self._isolation = Maintenance(run), Isolation(run)
         self._ticked = False
 
@@ -87,7 +92,7 @@ class Fetcher:
                 continue
             attempts = yield from self.next(room)
             self._in_flight.waiting.extend(attempts)
-            yield HandOut(len(attempts), more=len(attempts) >= room)
+            yield HandOut(len(attempts), more=len(attempts) >= room > 1)
 
     def next(self, limit: int) -> Plan[Sequence[Attempt]]:
         """Claim up to `limit` messages, waiting until there is one; [] when the run is over.
@@ -151,7 +156,10 @@ class Fetcher:
         # From here on, a settlement by this worker may come too late for the look; it must then end the next sleep.
         self._run.sleeps_until = inf
         try:
+            # A push in progress that could not know of this sleep does not end it.
+            self._noted = monotonic() < self._noted_at + self._run.poll + NOTED_S
             self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
+            self._noted_at = monotonic()
             # A push may have come in before the store knew that this worker sleeps.
             found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
             if short:
@@ -196,8 +204,8 @@ class Fetcher:
     def _sleep_until_due(self) -> Plan[None]:
         due_in = None if self._due_in is None else self._due_in.total_seconds()
         overdue = due_in is not None and due_in <= 0  # for example locked by another transaction
-        woken_by_pushes = self._run.hears and self._run.until is None and not overdue
-        seconds = self._interval.next(self._run.poll, WOKEN_GROWTH if woken_by_pushes else 2.0)
+        hears_all = self._run.hears and self._noted and self._run.until is None
+        seconds = self._interval.next(self._run.poll, WOKEN_GROWTH if hears_all and not overdue else 2.0)
         falls_due = due_in is not None and 0 < due_in <= seconds
         if due_in is not None and falls_due:
             seconds = due_in

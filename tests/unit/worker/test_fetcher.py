@@ -219,7 +219,7 @@ def test_after_a_claim_that_found_all_there_was_last_time_it_tells_the_store_bef
 
 @pytest.mark.parametrize(
     ("hears", "until", "due_in", "before_a_second"),
-    [(True, None, None, 2), (True, None, 3, 2), (True, None, 0, 6), (True, "empty", 3, 6), (False, None, None, 6)],
+    [(True, None, None, 3), (True, None, 3, 3), (True, None, 0, 6), (True, "empty", 3, 6), (False, None, None, 6)],
 )
 def test_sleeps_that_pushes_end_become_longer_sooner_unless_something_is_due_or_the_run_should_end(
     hears: bool, until: Until, due_in: float | None, before_a_second: int
@@ -230,6 +230,27 @@ def test_sleeps_that_pushes_end_become_longer_sooner_unless_something_is_due_or_
     idle = Idle(worker_run, 60, {NextDue: lambda step: wait})
     run(Fetcher(worker_run).next(10), idle)
     assert sum(seconds < 0.44 for seconds in idle.sleeps) == before_a_second
+
+
+def test_after_a_time_without_sleeps_a_push_in_progress_is_found_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(fetcher, "monotonic", lambda: now)
+    worker_run = a_run()
+    worker_run.hears = True
+    fetching = Fetcher(worker_run)
+    sleeps: list[float] = []
+
+    def sleep(step: Sleep) -> bool:
+        sleeps.append(step.seconds)
+        worker_run.over = len(sleeps) % 3 == 0
+        return False
+
+    for busy_s, expected in ((0.0, [0.01, 0.02, 0.2]), (1.0, [0.01, 0.1, 1.0]), (15.0, [0.01, 0.02, 0.2])):
+        now += busy_s
+        fetching._interval.reset()
+        worker_run.over, sleeps = False, []
+        run(fetching.next(10), Idle(worker_run, 60, {Sleep: sleep}))
+        assert all(0.74 <= slept / wanted <= 1.26 for slept, wanted in zip(sleeps, expected, strict=True)), sleeps
 
 
 def test_a_message_that_comes_during_the_last_look_is_handed_out_without_a_sleep() -> None:
@@ -316,10 +337,11 @@ def test_it_supplies_handlers_as_long_as_there_is_room_and_says_how_many_message
 
     answers: Answers = {Reserve: reserve, HandOut: hand_out, RoomWanted: room_wanted}
     run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
-    assert (wanted, handed) == ([1], [(1, True)])
+    assert (wanted, handed) == ([1], [(1, False)])
 
 
-def test_a_claim_that_found_less_than_it_asked_for_lets_handlers_begin_before_the_next_one() -> None:
+@pytest.mark.parametrize("count", [1, 9, 10])
+def test_only_a_full_claim_is_followed_by_the_next_one_before_handlers_begin(count: int) -> None:
     worker_run = a_run()
     worker_run.in_flight.prefetch.note(0.001)  # a quick handler, so that it claims ahead
     handed: list[HandOut] = []
@@ -328,9 +350,9 @@ def test_a_claim_that_found_less_than_it_asked_for_lets_handlers_begin_before_th
         handed.append(step)
         worker_run.over = True
 
-    answers: Answers = {Reserve: answering(held()), HandOut: hand_out}
+    answers: Answers = {Reserve: answering(held(count)), HandOut: hand_out}
     run(Fetcher(worker_run).fetch(), Idle(worker_run, 60, answers))
-    assert handed == [HandOut(1, more=False)]
+    assert handed == [HandOut(count, more=count == 10)]
 
 
 def test_others_can_tell_until_when_it_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:

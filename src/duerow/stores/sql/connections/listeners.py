@@ -142,6 +142,8 @@ class AsyncDataVersionListener(AsyncSilentListener):
     The listener is created inside the gate; its connection is closed before a fork.
     """
 
+    silent = False
+
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
@@ -206,6 +208,8 @@ class AsyncNotifyListener(AsyncSilentListener):
         channel: the channel of this installation.
         queues: the queues to listen for.
     """
+
+    silent = False
 
     def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
         super().__init__()
