@@ -11,7 +11,6 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, LiteralString, TypeVar
@@ -88,10 +87,14 @@ def processor_time(pid: int) -> float:
 
 def exact_time(pid: int) -> float:
     """Return the processor time of the threads of a process that are alive, in microseconds."""
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    with suppress(FileNotFoundError, ProcessLookupError):
-        return sum(int(file.read_text().split()[0]) for file in files) / 1e3
-    return 0.0
+    return sum(map(_nanoseconds, Path(f"/proc/{pid}/task").glob("*/schedstat"))) / 1e3
+
+
+def _nanoseconds(schedstat: Path) -> int:
+    try:
+        return int(schedstat.read_text().split()[0])
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return 0
 
 
 def exact_server_time(backend: int) -> float:

@@ -267,8 +267,8 @@ def _note(message: Message, noted: Noted) -> None:
 def handle_for_long(url: str, handled: Any) -> Prepared[list[tuple[float, float]]]:
     """Handle until told to stop, and count what was handled.
 
-    Returns, for the first message of each push, the monotonic seconds at which its handler began, and how many
-    milliseconds after the push that was.
+    Returns, for the last message of each push, the monotonic seconds at which its handler began, and how many
+    milliseconds after the planned time of the push that was.
     """
     waited: list[tuple[float, float]] = []
     count = 0
@@ -305,10 +305,10 @@ def push_for_long(url: str, rate: float | None, seconds: float, pushed: Any, han
             if rate is None and count - handled.value > PILED_UP:
                 time.sleep(0.001)
                 continue
-            if rate is not None and now < began + count / rate:
-                time.sleep(began + count / rate - now)
-            first = payloads[0] | {"pushed": time.monotonic()}
-            queue.push_many([Draft(one) for one in (first, *payloads[1:])])
+            planned = now if rate is None else began + count / rate
+            time.sleep(max(0.0, planned - now))
+            last = payloads[-1] | {"pushed": planned}
+            queue.push_many([Draft(one) for one in (*payloads[:-1], last)])
             count += TURN
             pushed.value = count
 

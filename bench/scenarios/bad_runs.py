@@ -75,13 +75,13 @@ def _repeated(database: PostgresqlDatabase, count: int, repeats: int, title: str
 @contextmanager
 def _slow_flushes(folder: Path) -> Iterator[None]:
     """Write to a file and flush it again and again, as another server on the same disk would."""
-    stop = threading.Event()
+    stop, content = threading.Event(), os.urandom(BESIDE_MB * 1_000_000)
 
     def write() -> None:
         with (folder / "beside").open("wb", buffering=0) as file:
             while not stop.is_set():
                 file.seek(0)
-                file.write(os.urandom(BESIDE_MB * 1_000_000))
+                file.write(content)
                 os.fsync(file.fileno())
 
     thread = threading.Thread(target=write)
