@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import psycopg
 
 import duerow
-from bench import cost, ours
+from bench import cost, ours, ours_on_spark
 from bench.context import Context
 from bench.counting_proxy import counting
 from bench.messages import QUEUE, STOP, Payload, payload
@@ -125,7 +125,7 @@ def spark(context: Context) -> list[Result]:
     """Statements and processor time of a pipeline of three stations on Spark, Java included."""
     seconds = settling = 2 * context.size.idle_seconds
     context.postgresql.clear()
-    work = ours.run_stations_for_nothing
+    work = ours_on_spark.run_stations_for_nothing
     with counting(context.postgresql.url) as proxy:
         statements, percent = _watch(proxy.url, seconds, lambda: proxy.statements, work, settling)
     note = f"over {seconds:g} s, after {settling:g} s to start and settle"

@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-from bench import floor_runs, ours
+from bench import floor_runs, ours_on_spark
 from bench.context import Context
 from bench.messages import QUEUE
 from bench.processes import together
@@ -27,7 +27,7 @@ BUSY = 1_000
 def station(context: Context) -> list[Result]:
     """A relay that hands each payload on, in local[2]; the session and its Python workers are warm."""
     size = context.size
-    with ours.spark_session(CORES) as session:
+    with ours_on_spark.spark_session(CORES) as session:
         run_station = _station(context, session)
         run_station()
         contestants = {
@@ -49,7 +49,7 @@ def growth(context: Context) -> list[Result]:
     """Message stations with few messages, with many, and with many among those of other queues; all just analyzed."""
     size, few = context.size, context.size.spark // 4
     many = 8 * few
-    with ours.spark_session(CORES) as session:
+    with ours_on_spark.spark_session(CORES) as session:
         _station(context, session, few)()
         contestants = {
             "few": _station(context, session, few),
@@ -80,11 +80,13 @@ def latency(context: Context) -> list[Result]:
         ("three Spark stations, the second one for frames", 0, True, (FRAME_P50_MS, None)),
     ]
     results = []
-    with ours.spark_session(CORES) as session:
+    with ours_on_spark.spark_session(CORES) as session:
         for what, beside, frame, (p50, p99) in kinds:
             context.postgresql.clear()
             context.postgresql.settle_down()
-            waited = ours.wait_through_stations(context.postgresql.url, session, context.size.steps, beside, frame)
+            waited = ours_on_spark.wait_through_stations(
+                context.postgresql.url, session, context.size.steps, beside, frame
+            )
             samples = {"milliseconds": waited}
             note = f"{len(waited)} messages, one a second, from the call of push to the last function"
             results.append(limit(f"push to the end of {what}, p50", "ms", median(waited), p50, samples, note))
@@ -95,7 +97,7 @@ def latency(context: Context) -> list[Result]:
 def frames(context: Context) -> list[Result]:
     """Frame stations that hand the columns of each payload on, row by row and whole, in local[2]; all is warm."""
     size = context.size
-    with ours.spark_session(CORES) as session:
+    with ours_on_spark.spark_session(CORES) as session:
         row_by_row, whole = (_frame(context, session, rowwise) for rowwise in (True, False))
         row_by_row()
         whole()
@@ -113,7 +115,7 @@ def _frame(context: Context, session: Any, rowwise: bool) -> Contestant:
     def run() -> float:
         ids = context.postgresql.fill(context.size.spark)
         start = time.perf_counter()
-        ours.run_frame(context.postgresql.url, session, OUTPUT, rowwise)
+        ours_on_spark.run_frame(context.postgresql.url, session, OUTPUT, rowwise)
         seconds = time.perf_counter() - start
         there = context.postgresql.waiting(OUTPUT)
         if rowwise:
@@ -129,7 +131,7 @@ def _station(context: Context, session: Any, count: int | None = None, others: i
     def run() -> float:
         ids = context.postgresql.fill(count or context.size.spark, others)
         start = time.perf_counter()
-        ours.run_station(context.postgresql.url, session, OUTPUT)
+        ours_on_spark.run_station(context.postgresql.url, session, OUTPUT)
         seconds = time.perf_counter() - start
         check_ids(ids, [context.postgresql.waiting(OUTPUT)], "the Spark station")
         return len(ids) / seconds
@@ -140,7 +142,7 @@ def _station(context: Context, session: Any, count: int | None = None, others: i
 def _alone(context: Context) -> Contestant:
     def run() -> float:
         ids = context.postgresql.fill(context.size.spark)
-        timed = together(ours.run_alone, context.postgresql.url, OUTPUT)
+        timed = together(ours_on_spark.run_alone, context.postgresql.url, OUTPUT)
         check_ids(ids, [context.postgresql.waiting(OUTPUT)], "the plain process")
         return len(ids) / timed.seconds
 

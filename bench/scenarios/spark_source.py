@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench import jdbc, ours
+from bench import jdbc, ours_on_spark
 from bench.context import Context
 from bench.messages import QUEUE
 from bench.results import Result, against
@@ -26,7 +26,7 @@ def read(context: Context) -> list[Result]:
     count = context.size.spark
     ids = context.postgresql.fill(count)
     url = context.postgresql.url
-    with ours.spark_session(CORES, jdbc.jar(context.folder)) as session:
+    with ours_on_spark.spark_session(CORES, jdbc.jar(context.folder)) as session:
 
         def by_duerow() -> Any:
             given = {"url": url, "queue": QUEUE, "partitions": str(CORES)}
@@ -47,7 +47,7 @@ def read(context: Context) -> list[Result]:
 def write(context: Context) -> list[Result]:
     """Rows of a frame pushed in local[2]: without keys, with keys, and all or nothing."""
     count = context.size.spark
-    with ours.spark_session(CORES, jdbc.jar(context.folder)) as session:
+    with ours_on_spark.spark_session(CORES, jdbc.jar(context.folder)) as session:
         rows = session.range(0, count, numPartitions=CORES).selectExpr("id", PAYLOAD).persist()
         rows.count()
         plain = rows.select("payload")
