@@ -80,11 +80,6 @@ def server_now(connection: psycopg.Connection[Any]) -> dict[str, float]:
     return {"wal_bytes": wal, "server_us": _server(connection.info.backend_pid)}
 
 
-def processor_time(pid: int) -> float:
-    """Return the processor time of a process so far, in microseconds, in steps of 10 ms."""
-    return _ticks(pid) / TICK * 1e6
-
-
 def exact_time(pid: int) -> float:
     """Return the processor time of the threads of a process that are alive, in microseconds."""
     return sum(map(_nanoseconds, Path(f"/proc/{pid}/task").glob("*/schedstat"))) / 1e3

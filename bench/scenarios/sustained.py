@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import psycopg
@@ -97,7 +96,7 @@ def _run(url: str, rate: float | None, parts: list[float]) -> list[dict[str, flo
             start((worker, producer))
             began = time.monotonic()
             looks.append(_look(watching, worker, producer, pushed, handled))
-            for number, ends in enumerate(_ends(parts)):
+            for number, ends in enumerate(accumulate(parts)):
                 if len(parts) == PARTS and number == HELD.start:
                     held.enter_context(snapshot(url))
                 time.sleep(max(0.0, began + ends - time.monotonic()))
@@ -113,17 +112,10 @@ def _run(url: str, rate: float | None, parts: list[float]) -> list[dict[str, flo
     return [_between(before, after, waited) for before, after in pairwise(looks)]
 
 
-def _ends(parts: list[float]) -> Iterator[float]:
-    total = 0.0
-    for seconds in parts:
-        total += seconds
-        yield total
-
-
 def _look(
     watching: psycopg.Connection[Any], worker: Child[Any], producer: Child[Any], pushed: Any, handled: Any
 ) -> dict[str, float]:
-    client = sum(cost.processor_time(one.pid) for one in (worker, producer))
+    client = sum(cost.exact_time(one.pid) for one in (worker, producer))
     counted = {"at": time.monotonic(), "pushed": pushed.value, "handled": handled.value, "client_us": client}
     return counted | cost.server_now(watching)
 
