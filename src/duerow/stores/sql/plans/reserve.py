@@ -24,12 +24,11 @@ from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.savepoints import LOG
 from duerow.stores.sql.plans.settle import SettlePlans, after_commit, only_commits
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import LENT, RECEIPT, RECORD
+from duerow.stores.sql.statements import LENT, RECORD
 
 _CREATED_AT: Final = LENT.index("created_at")
 _IN_LINE: Final = (attrgetter("id"), attrgetter("due_at"), attrgetter("priority"))
 _LEAST, _MOST = FIRST.year, LAST.year  # comparing years is fast; times in these two years are checked exactly
-_ID, _TOKEN = (LENT.index(name) for name in RECEIPT)
 _GROUP: Final = RECORD.index("group")
 
 
@@ -110,18 +109,17 @@ class ReservePlans(Plans):
         if only is None:
             return None
         step, take = only
-        ended: Rows
         if one is None:
             ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
+            refused = after_commit(turns, ended)
         else:
             both = yield step
             if not both:
                 return None
-            rows = [row for row in both if row[STATUS] is not None]
-            ended = [(row[_ID], row[_TOKEN]) for row in both if row[STATUS] is None]
+            rows, refused = [row for row in both if row[STATUS] is not None], []  # without the receipt
         take(rows)
         yield from claim.after_bury()
-        return after_commit(turns, ended), Reserved(_in_line(claim.records), claim.given)
+        return refused, Reserved(_in_line(claim.records), claim.given)
 
     def _claim(
         self,
