@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 from duerow.stores.sql.connections.psycopg_cursors import is_psycopgs
 
-IN_FLIGHT: Final = 8
-"""How many statements may be unanswered at a time, which limits the memory for those waiting to be sent."""
+IN_FLIGHT: Final = 4 << 20
+"""The maximum number of characters of unanswered statements, which limits the memory for those waiting to be sent."""
 
 
 async def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: str, values: Any, after: str) -> None:
@@ -49,14 +49,18 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
     """
     answers: list[list[Any]] = []
     sent: list[Any] = []
+    in_flight = 0
     failed: Exception | None = None
     try:
         async with raw.pipeline():
             try:
                 async for text, values in statements:
-                    if len(sent) == IN_FLIGHT:
+                    size = _size(text, values)
+                    if in_flight + size > IN_FLIGHT:  # the first of them is only answered with all others
                         answers += [await one.fetchall() for one in sent]
                         sent.clear()
+                        in_flight = 0
+                    in_flight += size
                     sent.append(cursor())
                     await sent[-1].execute(text, values)
                 answers += [await one.fetchall() for one in sent]
@@ -69,6 +73,11 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
             await raw.close()
         raise failed
     return answers
+
+
+def _size(text: str, values: Mapping[str, Any]) -> int:
+    """Return the number of characters of a statement and its values, which are arrays as text for many messages."""
+    return len(text) + sum(len(value) for value in values.values() if isinstance(value, str))
 
 
 async def send_together(raw: Any, cursor: Callable[[], Any], statements: AsyncIterator[tuple[str, Any]]) -> list[Any]:
