@@ -24,6 +24,7 @@ from duerow.errors import (
     StoreRefused,
     StoreUnavailable,
 )
+from duerow.stores.sql.connections.engines import RESTED
 from duerow.stores.sql.dialects.mysql.mariadb import MariaDB
 from duerow.stores.sql.dialects.mysql.mysql import MySQL
 from duerow.stores.sql.dialects.mysql.versions import MARIADB, MYSQL, met, presumed
@@ -133,6 +134,19 @@ def test_a_session_that_was_ended_is_not_used_again(
         assert broken.value.outcome == ("none" if bytewise == MYSQL.bytewise else "unknown")
         queue.push(3)
         assert [message.payload for message in queue.find()] == [1, 3]
+
+
+def test_a_session_that_ended_while_it_rested_is_replaced_before_it_is_used(
+    face: Face, place: Place, end_sessions: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with face.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push(1)
+        end_sessions()
+        now = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
+        queue.push(2)
+        assert [message.payload for message in queue.find()] == [1, 2]
 
 
 def test_the_pool_logs_nothing_of_the_idle_connections_that_a_server_has_ended(

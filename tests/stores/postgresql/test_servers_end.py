@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import time
 
 import psycopg
 import pytest
+from sqlalchemy.exc import SAWarning
 
 import duerow
+from duerow import Draft, aio
 from duerow.errors import StoreUnavailable
-from duerow.stores.sql.connections.engines import RESTED
+from duerow.stores.sql.connections.engines import AT_HAND, RESTED
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import Face
+from duerow.testing.worker_harness import eventually
 
 IDLE_SESSION, IDLE_IN_TRANSACTION, DROPPED, READ_ONLY = "57P05", "25P03", "57P04", "25006"
 FULL_DISK = "53100"
@@ -34,14 +40,20 @@ def named(place: Place) -> str:
     return f"{place.url}{'&' if '?' in place.url else '?'}application_name=to_be_ended"
 
 
+def sessions(superuser: psycopg.Connection) -> set[int]:
+    """The processes of the server for these sessions."""
+    asking = "SELECT pid FROM pg_stat_activity WHERE application_name = 'to_be_ended'"
+    return {pid for (pid,) in superuser.execute(asking)}
+
+
 def end(superuser: psycopg.Connection) -> None:
     """Wait until the session is gone."""
     ending = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'to_be_ended'"
     assert superuser.execute(ending).fetchall() == [(True,)]
 
 
-def test_a_session_that_was_ended_is_not_used_again(place: Place, superuser: psycopg.Connection) -> None:
-    with duerow.connect(named(place), **place.settings) as db:
+def test_a_session_that_was_ended_is_not_used_again(face: Face, place: Place, superuser: psycopg.Connection) -> None:
+    with face.connect(named(place), **place.settings) as db:
         queue = db.queue("mail")
         queue.push(1)
         end(superuser)
@@ -53,9 +65,9 @@ def test_a_session_that_was_ended_is_not_used_again(place: Place, superuser: psy
 
 
 def test_a_session_that_ended_while_it_rested_is_replaced_before_it_is_used(
-    place: Place, superuser: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    face: Face, place: Place, superuser: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with duerow.connect(named(place), **place.settings) as db:
+    with face.connect(named(place), **place.settings) as db:
         queue = db.queue("mail")
         queue.push(1)
         end(superuser)
@@ -63,3 +75,47 @@ def test_a_session_that_ended_while_it_rested_is_replaced_before_it_is_used(
         monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
         queue.push(2)
         assert [message.payload for message in queue.find()] == [1, 2]
+
+
+def test_calls_one_after_the_other_have_the_same_session_even_after_a_rest(
+    face: Face, place: Place, superuser: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with face.connect(named(place), **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push(1)
+        first = sessions(superuser)
+        now = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
+        queue.push(2)
+        queue.push_many([Draft(3), Draft(4)])
+        assert sessions(superuser) == first
+        assert len(first) == 1
+
+
+async def test_after_many_calls_at_once_close_leaves_no_session(place: Place, superuser: psycopg.Connection) -> None:
+    async with await aio.connect(named(place), **place.settings) as db:
+        queue = db.queue("mail")
+        for _ in range(3):
+            await asyncio.gather(*(queue.push(number) for number in range(3 * AT_HAND)))
+        assert len(sessions(superuser)) > AT_HAND
+        assert await queue.count() == 9 * AT_HAND
+    await asyncio.to_thread(eventually, lambda: not sessions(superuser))
+
+
+def test_a_handle_outlives_an_event_loop_that_did_not_close_it(place: Place, recwarn: pytest.WarningsRecorder) -> None:
+    async def push(number: int, db: aio.Database | None) -> aio.Database:
+        db = db or await aio.connect(place.url, **place.settings)
+        await db.queue("mail").push(number)
+        await db.queue("mail").push(number)
+        return db
+
+    async def end(db: aio.Database) -> list[int]:
+        found = [message.payload for message in await db.queue("mail").find()]
+        await db.close()
+        return found
+
+    db = asyncio.run(push(1, None))
+    asyncio.run(push(2, db))
+    gc.collect()
+    assert asyncio.run(end(db)) == [1, 1, 2, 2]
+    assert [one for one in recwarn if issubclass(one.category, SAWarning)] == []

@@ -1,13 +1,84 @@
-"""One pool of connections for each event loop: a driver binds a connection to the loop that opened it."""
+"""The connections of each event loop: a driver binds a connection to the loop that opened it."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 import weakref
 from asyncio import AbstractEventLoop
+from typing import Any
 
 from sqlalchemy import Engine, Pool
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from duerow.stores.sql.connections.engines import AT_HAND
+
+
+class Link:
+    """A connection, and the object that runs steps on it.
+
+    Attributes:
+        used: since when it has been idle, in monotonic seconds; only set at hand.
+    """
+
+    __slots__ = ("execute", "lent", "used")
+
+    def __init__(self, lent: AsyncConnection, execute: Any) -> None:
+        self.lent, self.execute = lent, execute
+        self.used = 0.0
+
+
+class Hand:
+    """The connections that one event loop keeps at hand.
+
+    They no longer belong to its pool: a loop may end without closing them, and SQLAlchemy warns about lent connections
+    that were never given back.
+
+    Attributes:
+        idle: those that nobody uses, the last used one at the end.
+    """
+
+    def __init__(self) -> None:
+        self.idle: list[Link] = []
+        self._kept: set[Link] = set()
+
+    def keep(self, link: Link) -> bool:
+        """Take a connection after use, or return False if there are enough others."""
+        if link not in self._kept:
+            if len(self._kept) >= AT_HAND or link.lent.sync_connection is None:
+                return False
+            link.lent.sync_connection.detach()
+            self._kept.add(link)
+        link.used = time.monotonic()
+        self.idle.append(link)
+        return True
+
+    def forget(self, link: Link) -> bool:
+        """Return whether a connection was kept here; it no longer is."""
+        if link not in self._kept:
+            return False
+        self._kept.remove(link)
+        return True
+
+
+class HandOfLoop:
+    """The connections at hand in several event loops, each in its own thread."""
+
+    def __init__(self) -> None:
+        self._hands: weakref.WeakKeyDictionary[AbstractEventLoop, Hand] = weakref.WeakKeyDictionary()
+
+    def here(self) -> Hand:
+        """Return those of the running loop."""
+        loop = asyncio.get_running_loop()
+        if (hand := self._hands.get(loop)) is None:
+            hand = self._hands[loop] = Hand()
+        return hand
+
+    def forget(self) -> list[Hand]:
+        """Start anew without those of any loop, and return them unclosed."""
+        hands = list(self._hands.values())
+        self._hands.clear()
+        return hands
 
 
 class EngineOfLoop:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import weakref
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -26,7 +26,8 @@ from duerow.stores.sql.connections.aio.raw import Raw
 from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.connections.callers import caller_of, check_begun, check_open, no_engine, not_ours, session_of
 from duerow.stores.sql.connections.compiled import Texts, callers_texts
-from duerow.stores.sql.connections.event_loops import EngineOfLoop
+from duerow.stores.sql.connections.engines import RESTED
+from duerow.stores.sql.connections.event_loops import EngineOfLoop, HandOfLoop, Link
 from duerow.stores.sql.connections.fork import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.connections.handler_transactions import (
     INSIDE,
@@ -55,12 +56,15 @@ class AwaitedConnections:
         self.place = place_of(engine.sync_engine, context)
         self._engines = EngineOfLoop(engine)
         self._raw = engine.dialect.driver in self.raw_drivers
+        self._hands = HandOfLoop()
         self.in_parts = self.dialect.takes_parts
         self.begin_texts()
         self.of_handlers: set[Any] = set()
         self._identities = Identities(context, engine.sync_engine)
         self._for_handlers: weakref.WeakKeyDictionary[Any, AsyncEngine] = weakref.WeakKeyDictionary()
         self.on_sqlite = self.dialect.name == "sqlite"
+        # Getting one from the pool costs more than a push. On SQLite, each connection is a thread, and forks close it.
+        self._keeps = own and self._raw and not self.on_sqlite
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # on SQLite, with duerow's own engine
         if own and self.on_sqlite:
             note = self._opened.add
@@ -72,31 +76,73 @@ class AwaitedConnections:
         self._texts = Texts(self.dialect, self.engine.dialect, self._raw)
         self._callers_texts: dict[str, Texts] = {}
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[AsyncExecute]:
+    def open(self) -> Opened:
         """Lend a connection; see Connections.open."""
-        inside = await GATE.aenter() if self.on_sqlite else None
+        return Opened(self)
+
+    async def take(self) -> Link:
+        """Return a connection: a recently used one at hand, or else one from the pool."""
+        hand = self._hands.here()
+        while hand.idle:
+            link = hand.idle.pop()
+            if time.monotonic() - link.used < RESTED or await self._answers(link):
+                return link
+        self._check_usable()
+        connection = self._engines.here().connect()
         try:
-            self._check_usable()
-            connection = self._engines.here().connect()
-            try:
-                await connection.start()
-                execute = await self._execute(connection)
-                execute.limit = self.read_timeout
-            except Exception as error:
-                with contextlib.suppress(Exception):  # closing may fail: the connection was not opened
-                    await connection.close()
-                raise (unconnected(self.dialect, error) or error) from error
-            try:
-                yield execute if INSIDE.get() is not self else Beside(execute)
-                await execute.commit()
-            except BaseException as error:
-                await afinish(self._give_up, connection, execute, error)
+            await connection.start()
+            execute = await self._execute(connection)
+            execute.limit = self.read_timeout
+        except Exception as error:
+            with contextlib.suppress(Exception):  # closing may fail: the connection was not opened
+                await connection.close()
+            raise (unconnected(self.dialect, error) or error) from error
+        return Link(connection, execute)
+
+    async def _answers(self, link: Link) -> bool:
+        """Return whether the server has kept open a connection that has been idle; if not, discard it."""
+        try:
+            await link.execute.answer()
+        except BaseException as error:
+            await afinish(self._discard, link)
+            if not isinstance(error, Exception):
                 raise
-            await self._give_back(connection)
-        finally:
-            if inside is not None:
-                GATE.leave(inside)
+            return False
+        return True
+
+    async def rest(self, link: Link) -> None:
+        """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
+        if self._keeps and self._hands.here().keep(link):
+            return
+        pool = link.lent.sync_engine.pool
+        if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
+            await link.lent.close()
+        else:  # this closes the connection, or a user's engine resets it
+            await afinish(link.lent.close)
+
+    async def give_up(self, link: Link, error: BaseException) -> None:
+        """Roll back; a connection that is broken or was interrupted during a step is not lent again."""
+        if is_lost(error) or not isinstance(error, Exception) or not await link.execute.rolled_back():
+            await self._discard(link)
+            if self.own and is_lost(error):
+                await self._close_at_rest()
+        else:
+            with contextlib.suppress(Exception):  # a discarded connection may fail to close
+                await self.rest(link)
+
+    async def _discard(self, link: Link) -> None:
+        with contextlib.suppress(Exception):  # a broken connection may fail to close
+            if not self._hands.here().forget(link):
+                await link.lent.invalidate()
+        with contextlib.suppress(Exception):
+            await link.lent.close()
+
+    async def _close_at_rest(self) -> None:
+        """Close this loop's idle connections; those of a user's engine stay open."""
+        hand = self._hands.here()
+        while hand.idle:
+            await self._discard(hand.idle.pop())
+        await self._engines.close(self.own)
 
     def here(self) -> AsyncEngine:
         """Return the engine for the running loop."""
@@ -116,27 +162,6 @@ class AwaitedConnections:
         if self.in_parts:
             return self.steps_in_parts(pooled.driver_connection, self._texts, "own" if self.own else "lent")
         return Raw(pooled.driver_connection, self.dialect, self._texts)
-
-    async def _give_back(self, connection: AsyncConnection) -> None:
-        """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
-        pool = connection.sync_engine.pool
-        if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
-            await connection.close()
-        else:  # this closes the connection, or a user's engine resets it
-            await afinish(connection.close)
-
-    async def _give_up(
-        self, connection: AsyncConnection, execute: Raw | ThroughSqlalchemy, error: BaseException
-    ) -> None:
-        """Roll back; a connection that is broken or was interrupted during a step is not lent again."""
-        broken = is_lost(error) or not isinstance(error, Exception) or not await execute.rolled_back()
-        with contextlib.suppress(Exception):  # a discarded connection may fail to close
-            if broken:
-                await connection.invalidate()
-                if self.own and is_lost(error):
-                    await connection.engine.dispose()
-        with contextlib.suppress(Exception):
-            await connection.close()
 
     def join(self, within: Any) -> AsyncExecute:
         """Use the caller's transaction; see Connections.join."""
@@ -245,7 +270,7 @@ class AwaitedConnections:
     async def close(self) -> None:
         """Close this loop's idle connections; those of a user's engine stay open."""
         async with GATE.ainside():
-            await self._engines.close(self.own)
+            await self._close_at_rest()
 
     def before_fork(self) -> None:
         """See Forkable.before_fork. Closing needs no event loop, because each connection's thread is idle."""
@@ -258,7 +283,7 @@ class AwaitedConnections:
 
     def after_fork(self) -> None:
         """See Forkable.after_fork."""
-        abandon(self._engines.forget(self.own))
+        abandon((self._engines.forget(self.own), self._hands.forget()))
         self._engines = EngineOfLoop(self.engine)
         self.context.floors.begin_anew()
 
@@ -271,6 +296,40 @@ def _close_at_rest(connection: Any) -> None:
     connection._connection = None
     if hasattr(connection, "stop"):  # before aiosqlite 0.22, its daemon thread waits until the process ends
         connection._tx.put_nowait((None, connection.stop))  # in the thread itself, which has no loop to notify
+
+
+class Opened:
+    """A connection for a block: committed when the block ends, or rolled back on an exception."""
+
+    __slots__ = ("connections", "inside", "link")
+
+    def __init__(self, connections: AwaitedConnections) -> None:
+        self.connections = connections
+
+    async def __aenter__(self) -> AsyncExecute:
+        self.inside = await GATE.aenter() if self.connections.on_sqlite else None
+        try:
+            self.link = await self.connections.take()
+        except BaseException:
+            if self.inside is not None:
+                GATE.leave(self.inside)
+            raise
+        return self.link.execute if INSIDE.get() is not self.connections else Beside(self.link.execute)
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                await afinish(self.connections.give_up, self.link, error)
+                return
+            try:
+                await self.link.execute.commit()
+            except BaseException as failed:
+                await afinish(self.connections.give_up, self.link, failed)
+                raise
+            await self.connections.rest(self.link)
+        finally:
+            if self.inside is not None:
+                GATE.leave(self.inside)
 
 
 class JoinedRaw(JoinedExecute):

@@ -34,6 +34,7 @@ class Raw:
         self.raw, self.dialect, self.texts = raw, dialect, texts
         self.begun = self._by_hand = self.unproven = False
         self.on_sqlite = dialect.name == "sqlite"
+        self._own_cursor: Any = None
 
     async def __call__(self, step: Any) -> Any:
         """Execute one step; BEGIN opens a transaction unless the driver does so implicitly."""
@@ -47,6 +48,7 @@ class Raw:
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
                 self.texts.lenient = True
+                self._own_cursor = None
                 raise garbled() from error
             known = of_step(self.dialect, self.limit, step, error, self.begun)
             if known is None or known is error:
@@ -108,9 +110,14 @@ class Raw:
         return binary_cursor(psycopg.AsyncCursor, self.raw)
 
     async def _send(self, text: str, values: Any) -> Any:
-        cursor = self._cursor()
-        await cursor.execute(text, values)
-        return await self._fetched(cursor)
+        if self._own_cursor is None:
+            self._own_cursor = self._cursor()
+        await self._own_cursor.execute(text, values)
+        return await self._fetched(self._own_cursor)
+
+    async def answer(self) -> None:
+        """Raise an error if the server has closed the connection."""
+        await self._send("SELECT 1", None)
 
     async def _fetched(self, cursor: Any) -> Any:
         try:
@@ -156,6 +163,7 @@ class Raw:
                 await self._sqlite("COMMIT", {})
             elif self._open():
                 await self.raw.commit()
+            self.begun = self._by_hand = False
         except Exception as error:
             raise (explained(self.dialect, error, unsure=True) or error) from error
 
@@ -166,6 +174,8 @@ class Raw:
                 await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
         except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
+        finally:
+            self.begun = self._by_hand = False
         return not getattr(self.raw, "closed", False)
 
     def _open(self) -> bool:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import UnboundExecutionError
@@ -29,7 +29,7 @@ from duerow.stores.sql.connections.callers import (
     unwrapped,
 )
 from duerow.stores.sql.connections.compiled import Texts, callers_texts
-from duerow.stores.sql.connections.engines import RESTED
+from duerow.stores.sql.connections.engines import AT_HAND, RESTED
 from duerow.stores.sql.connections.fork import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.connections.handler_transactions import (
     engine_for_handlers,
@@ -45,9 +45,6 @@ from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalch
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.plans.context import Context
 from duerow.stores.sql.table_identity import place_of
-
-AT_HAND: Final = 4
-"""How many connections are kept at hand, in addition to those in the pool."""
 
 
 class BlockingConnections:
