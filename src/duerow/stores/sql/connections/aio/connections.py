@@ -125,7 +125,8 @@ class AwaitedConnections:
         if is_lost(error) or not isinstance(error, Exception) or not await link.execute.rolled_back():
             await self._discard(link)
             if self.own and is_lost(error):
-                await self._close_at_rest()
+                with contextlib.suppress(Exception):  # the others may be broken as well
+                    await self._close_at_rest()
         else:
             with contextlib.suppress(Exception):  # a discarded connection may fail to close
                 await self.rest(link)
