@@ -8,6 +8,8 @@ import time
 
 import psycopg
 import pytest
+from psycopg import sql
+from sqlalchemy import event
 from sqlalchemy.exc import SAWarning
 
 import duerow
@@ -44,6 +46,12 @@ def sessions(superuser: psycopg.Connection) -> set[int]:
     """The processes of the server for these sessions."""
     asking = "SELECT pid FROM pg_stat_activity WHERE application_name = 'to_be_ended'"
     return {pid for (pid,) in superuser.execute(asking)}
+
+
+def waits(superuser: psycopg.Connection, session: int) -> bool:
+    """Whether it waits for a lock."""
+    asking = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
+    return superuser.execute(asking, [session]).fetchone() == (True,)
 
 
 def end(superuser: psycopg.Connection) -> None:
@@ -92,7 +100,19 @@ def test_calls_one_after_the_other_have_the_same_session_even_after_a_rest(
         assert len(first) == 1
 
 
-async def test_after_many_calls_at_once_close_leaves_no_session(place: Place, superuser: psycopg.Connection) -> None:
+async def test_awaited_calls_one_after_the_other_ask_the_pool_once(place: Place) -> None:
+    asked: list[object] = []
+    async with await aio.connect(place.url, **place.settings) as db:
+        await db.queue("mail").push(0)
+        event.listen(db.connections.engine.sync_engine, "checkout", lambda *given: asked.append(given))
+        for number in range(5):
+            await db.queue("mail").push(number)
+    assert asked == []
+
+
+async def test_after_many_awaited_calls_at_once_close_leaves_no_session(
+    place: Place, superuser: psycopg.Connection, recwarn: pytest.WarningsRecorder
+) -> None:
     async with await aio.connect(named(place), **place.settings) as db:
         queue = db.queue("mail")
         for _ in range(3):
@@ -100,6 +120,26 @@ async def test_after_many_calls_at_once_close_leaves_no_session(place: Place, su
         assert len(sessions(superuser)) > AT_HAND
         assert await queue.count() == 9 * AT_HAND
     await asyncio.to_thread(eventually, lambda: not sessions(superuser))
+    assert [str(one.message) for one in recwarn if issubclass(one.category, ResourceWarning)] == []
+
+
+async def test_a_cancelled_call_ends_its_session_even_if_its_task_is_kept(
+    place: Place, superuser: psycopg.Connection
+) -> None:
+    async with await aio.connect(named(place), **place.settings) as db:
+        queue = db.queue("mail")
+        await queue.push(0)  # this session is now at hand
+        [session] = sessions(superuser)
+        table = sql.Identifier(place.settings["schema"], "duerow_message")
+        with psycopg.connect(place.url) as locking:  # in a transaction, `superuser` would see the same sessions forever
+            locking.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(table))
+            waiting = asyncio.ensure_future(queue.push(1))
+            await asyncio.to_thread(eventually, lambda: waits(superuser, session))
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            await asyncio.to_thread(eventually, lambda: session not in sessions(superuser))
+        assert waiting.cancelled()
+        assert [message.payload for message in await queue.find()] == [0]
 
 
 def test_a_handle_outlives_an_event_loop_that_did_not_close_it(place: Place, recwarn: pytest.WarningsRecorder) -> None:

@@ -23,9 +23,6 @@ RESTED: Final = 5.0
 AT_HAND: Final = 4
 """How many connections are kept at hand; with the async API, by each event loop and in addition to its pool."""
 
-MOST_BEYOND: Final = 60
-"""How many connections a handle may open under load, beyond those that its pool keeps open."""
-
 SEVERAL: Final = {"host", "port"}
 """Query parameters that a URL may have several times: the servers that psycopg tries one after the other."""
 
@@ -102,7 +99,7 @@ def own_async_engine(url: str, options: Settings, driving: Drivers) -> AsyncEngi
         engine = create_async_engine(
             _driven(parsed, driving.awaited, driving),
             poolclass=AsyncAdaptedQueuePool,
-            **{**_arguments(parsed, driving), "max_overflow": MOST_BEYOND - AT_HAND},
+            **_arguments(parsed, driving),
         )
     except ImportError as error:
         raise _no_driver(parsed, error, driving, driving.extra[1]) from error
@@ -141,7 +138,7 @@ def _parsed(url: str, options: Settings, driving: Drivers) -> tuple[URL, dict[st
 def _arguments(url: URL, driving: Drivers) -> dict[str, Any]:
     return {
         "pool_size": 5,
-        "max_overflow": MOST_BEYOND,
+        "max_overflow": 60,
         "pool_timeout": 60,
         # The transaction has already ended when a connection is returned. A rollback would cost a round trip, and if
         # the server has closed the connection, the pool would log a traceback.

@@ -71,6 +71,7 @@ class HandOfLoop:
         """Return those of the running loop."""
         loop = asyncio.get_running_loop()
         if (hand := self._hands.get(loop)) is None:
+            _drop_closed(self._hands)
             hand = self._hands[loop] = Hand()
         return hand
 
@@ -103,6 +104,7 @@ class EngineOfLoop:
         if self._home() is loop:
             return self._engine
         if loop not in self._twins:
+            _drop_closed(self._twins)
             self._twins[loop] = _twin(self._engine)
         return self._twins[loop]
 
@@ -121,6 +123,13 @@ class EngineOfLoop:
         engine = self.here()
         if own or engine is not self._engine:
             await engine.dispose()
+
+
+def _drop_closed(of_loops: weakref.WeakKeyDictionary[AbstractEventLoop, Any]) -> None:
+    """Drop what belongs to loops that have been closed: some drivers' connections keep their loop alive."""
+    for loop in list(of_loops):
+        if loop.is_closed():
+            of_loops.pop(loop, None)
 
 
 def _twin(engine: AsyncEngine) -> AsyncEngine:

@@ -133,10 +133,11 @@ class AwaitedConnections:
 
     async def _discard(self, link: Link) -> None:
         with contextlib.suppress(Exception):  # a broken connection may fail to close
-            if not self._hands.here().forget(link):
+            if self._hands.here().forget(link):
+                await link.execute.close()  # SQLAlchemy closes no async connection that has left its pool
+            else:
                 await link.lent.invalidate()
-        with contextlib.suppress(Exception):
-            await link.lent.close()
+                await link.lent.close()
 
     async def _close_at_rest(self) -> None:
         """Close this loop's idle connections; those of a user's engine stay open."""

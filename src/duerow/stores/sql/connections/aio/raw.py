@@ -48,7 +48,6 @@ class Raw:
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
                 self.texts.lenient = True
-                self._own_cursor = None
                 raise garbled() from error
             known = of_step(self.dialect, self.limit, step, error, self.begun)
             if known is None or known is error:
@@ -118,6 +117,10 @@ class Raw:
     async def answer(self) -> None:
         """Raise an error if the server has closed the connection."""
         await self._send("SELECT 1", None)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self.raw.close()
 
     async def _fetched(self, cursor: Any) -> Any:
         try:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from duerow.stores.sql.connections.psycopg_cursors import is_psycopgs
 
 IN_FLIGHT: Final = 4 << 20
-"""The maximum number of characters of unanswered statements, which limits the memory for those waiting to be sent."""
+"""How many characters several statements may have until they are answered, which limits the memory for them."""
 
 
 def send_in_one_go(raw: Any, cursor: Any, beside: Any, before: str, text: str, values: Any, after: str) -> None:
@@ -57,7 +57,7 @@ def send_all(raw: Any, cursor: Callable[[], Any], statements: Iterator[tuple[str
             try:
                 for text, values in statements:
                     size = _size(text, values)
-                    if in_flight + size > IN_FLIGHT:  # the first of them is only answered with all others
+                    if len(sent) > 1 and in_flight + size > IN_FLIGHT:  # psycopg reads the answers to all of them
                         answers += [one.fetchall() for one in sent]
                         sent.clear()
                         in_flight = 0

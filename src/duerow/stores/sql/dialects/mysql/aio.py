@@ -61,6 +61,10 @@ class RawSteps(RawInParts):
         await asyncio.sleep(0)
         await super().commit()
 
+    async def close(self) -> None:
+        """Close the connection."""
+        await self.raw.ensure_closed()
+
     async def rolled_back(self) -> bool:
         """Roll back any open transaction; return whether that worked and the connection still exists."""
         return await super().rolled_back() and bool(self.raw.connected)
