@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from duerow.stores.sql.connections.engines import AT_HAND
 
 
-class Link:
+class AwaitedLink:
     """A connection, and the object that runs steps on it.
 
     Attributes:
@@ -39,10 +39,10 @@ class Hand:
     """
 
     def __init__(self) -> None:
-        self.idle: list[Link] = []
-        self._kept: set[Link] = set()
+        self.idle: list[AwaitedLink] = []
+        self._kept: set[AwaitedLink] = set()
 
-    def keep(self, link: Link) -> bool:
+    def keep(self, link: AwaitedLink) -> bool:
         """Take a connection after use, or return False if there are enough others."""
         if link not in self._kept:
             if len(self._kept) >= AT_HAND or link.lent.sync_connection is None:
@@ -53,7 +53,7 @@ class Hand:
         self.idle.append(link)
         return True
 
-    def forget(self, link: Link) -> bool:
+    def forget(self, link: AwaitedLink) -> bool:
         """Return whether a connection was kept here; it no longer is."""
         if link not in self._kept:
             return False

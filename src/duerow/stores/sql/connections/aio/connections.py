@@ -27,7 +27,7 @@ from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalche
 from duerow.stores.sql.connections.callers import caller_of, check_begun, check_open, no_engine, not_ours, session_of
 from duerow.stores.sql.connections.compiled import Texts, callers_texts
 from duerow.stores.sql.connections.engines import RESTED
-from duerow.stores.sql.connections.event_loops import EngineOfLoop, HandOfLoop, Link
+from duerow.stores.sql.connections.event_loops import AwaitedLink, EngineOfLoop, HandOfLoop
 from duerow.stores.sql.connections.fork import GATE, abandon, check_not_inherited, prepare_for_forks
 from duerow.stores.sql.connections.handler_transactions import (
     INSIDE,
@@ -80,7 +80,7 @@ class AwaitedConnections:
         """Lend a connection; see Connections.open."""
         return Opened(self)
 
-    async def take(self) -> Link:
+    async def take(self) -> AwaitedLink:
         """Return a connection: a recently used one at hand, or else one from the pool."""
         hand = self._hands.here()
         while hand.idle:
@@ -97,9 +97,9 @@ class AwaitedConnections:
             with contextlib.suppress(Exception):  # closing may fail: the connection was not opened
                 await connection.close()
             raise (unconnected(self.dialect, error) or error) from error
-        return Link(connection, execute)
+        return AwaitedLink(connection, execute)
 
-    async def _answers(self, link: Link) -> bool:
+    async def _answers(self, link: AwaitedLink) -> bool:
         """Return whether the server has kept open a connection that has been idle; if not, discard it."""
         try:
             await link.execute.answer()
@@ -110,7 +110,7 @@ class AwaitedConnections:
             return False
         return True
 
-    async def rest(self, link: Link) -> None:
+    async def rest(self, link: AwaitedLink) -> None:
         """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
         if self._keeps and self._hands.here().keep(link):
             return
@@ -120,7 +120,7 @@ class AwaitedConnections:
         else:  # this closes the connection, or a user's engine resets it
             await afinish(link.lent.close)
 
-    async def give_up(self, link: Link, error: BaseException) -> None:
+    async def give_up(self, link: AwaitedLink, error: BaseException) -> None:
         """Roll back; a connection that is broken or was interrupted during a step is not lent again."""
         if is_lost(error) or not isinstance(error, Exception) or not await link.execute.rolled_back():
             await self._discard(link)
@@ -131,7 +131,7 @@ class AwaitedConnections:
             with contextlib.suppress(Exception):  # a discarded connection may fail to close
                 await self.rest(link)
 
-    async def _discard(self, link: Link) -> None:
+    async def _discard(self, link: AwaitedLink) -> None:
         with contextlib.suppress(Exception):  # a broken connection may fail to close
             if self._hands.here().forget(link):
                 await link.execute.close()  # SQLAlchemy closes no async connection that has left its pool
