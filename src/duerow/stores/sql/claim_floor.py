@@ -2,8 +2,9 @@
 
 While another session holds an old snapshot, PostgreSQL keeps the index entries of taken rows, and every claim from the
 head would walk over all of them. So a claim starts at a floor. Rows due before the floor are checked only every half
-second, and always before a queue is reported empty. The floor never passes a row that was due and visible, leased or
-not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a little late.
+second, or less often if that takes long, and always before a queue is reported empty. The floor never passes a row that
+was due and visible, leased or not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a
+little late.
 """
 
 from __future__ import annotations
@@ -23,21 +24,34 @@ BEHIND: Final = timedelta(milliseconds=100)
 LOOK_BELOW: Final = 0.5
 """The number of seconds after which a claim looks below the floor again."""
 
+LOOK_SHARE: Final = 0.05
+"""The share of the time that looks below the floor may take: after a long one, the next one is later."""
+
+LOOK_LATEST: Final = 60.0
+"""The number of seconds after which a claim looks below the floor, however long that takes."""
+
 
 @dataclass
 class _Floor:
     due_at: datetime | None = None
-    looked_below: float = 0.0
+    look_below_from: float = 0.0
     changes: int = 0
     nothing_before: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a claim starts: at a due time, or at the head of the index if the due time is None."""
+    """Where a claim starts: at a due time, or at the head of the index if the due time is None.
+
+    Attributes:
+        due_at: the due time.
+        changes: how often the floor had been lowered.
+        at: when the claim starts, in monotonic seconds.
+    """
 
     due_at: datetime | None
     changes: int
+    at: float
 
 
 class ClaimFloors:
@@ -61,12 +75,10 @@ class ClaimFloors:
     def start(self, queue: Hashable) -> Start:
         """Return where the next claim on a queue starts."""
         if not self.kept:
-            return Start(None, 0)
+            return Start(None, 0, 0.0)
         with self._lock:
-            floor = self._floors.setdefault(queue, _Floor())
-            if time.monotonic() - floor.looked_below >= LOOK_BELOW:
-                return Start(None, floor.changes)
-            return Start(floor.due_at, floor.changes)
+            floor, now = self._floors.setdefault(queue, _Floor()), time.monotonic()
+            return Start(None if now >= floor.look_below_from else floor.due_at, floor.changes, now)
 
     def claimed(self, queue: Hashable, start: Start, oldest: Any, newest: Any) -> None:
         """Raise the floor after a claim.
@@ -82,7 +94,9 @@ class ClaimFloors:
             if floor.changes != start.changes:  # lowered since the claim started, so its rows are out of date
                 return
             if start.due_at is None:
-                floor.looked_below = time.monotonic()
+                now = time.monotonic()
+                pause = min(max(LOOK_BELOW, (now - start.at) / LOOK_SHARE), LOOK_LATEST)
+                floor.look_below_from = now + pause
             behind = min(oldest, newest - BEHIND)
             floor.due_at = behind if start.due_at is None else max(start.due_at, behind)
 
@@ -108,7 +122,7 @@ class ClaimFloors:
         for floor in self._floors.values():
             if floor.due_at is not None and due_at < floor.due_at:
                 floor.changes += 1
-                floor.looked_below = 0.0
+                floor.look_below_from = 0.0
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
         """Record that all lines of a queue were read from the head and nothing was due.
@@ -139,4 +153,4 @@ class ClaimFloors:
     def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors.setdefault(queue, _Floor()).looked_below = 0.0
+            self._floors.setdefault(queue, _Floor()).look_below_from = 0.0

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duerow.stores.sql import claim_floor as module
-from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, ClaimFloors
+from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, LOOK_LATEST, LOOK_SHARE, ClaimFloors
 from duerow.testing.clock import MovableClock
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -59,6 +59,32 @@ def test_each_queue_has_its_own_floor(floors: ClaimFloors) -> None:
 
 def test_after_half_a_second_a_claim_looks_below(floors: ClaimFloors, monotonic: list[float]) -> None:
     monotonic[0] += LOOK_BELOW
+    assert floors.start("mail").due_at is None
+
+
+@pytest.mark.parametrize(
+    ("took", "pause"),
+    [(0.0, LOOK_BELOW), (LOOK_BELOW * LOOK_SHARE, LOOK_BELOW), (1.0, 1 / LOOK_SHARE), (10.0, LOOK_LATEST)],
+)
+def test_after_a_long_look_below_the_next_one_is_later(
+    took: float, pause: float, floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    monotonic[0] += LOOK_BELOW
+    start = floors.start("mail")
+    monotonic[0] += took
+    floors.claimed("mail", start, oldest=NOON, newest=NOON + SECOND)
+    monotonic[0] += pause - 0.01
+    assert floors.start("mail").due_at == NOON
+    monotonic[0] += 0.02
+    assert floors.start("mail").due_at is None
+
+
+def test_an_own_write_is_looked_for_at_once_even_after_a_long_look(floors: ClaimFloors, monotonic: list[float]) -> None:
+    monotonic[0] += LOOK_BELOW
+    start = floors.start("mail")
+    monotonic[0] += 10
+    floors.claimed("mail", start, oldest=NOON, newest=NOON + SECOND)
+    floors.lower(NOON - SECOND)
     assert floors.start("mail").due_at is None
 
 
