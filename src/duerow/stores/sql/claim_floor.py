@@ -25,7 +25,7 @@ LOOK_BELOW: Final = 0.5
 """The number of seconds after which a claim looks below the floor again."""
 
 LOOK_SHARE: Final = 0.05
-"""The share of the time that looks below the floor may take: after a long one, the next one is later."""
+"""The share of the time that looks below the floor may take: after two long ones, the next one is later."""
 
 LOOK_LATEST: Final = 60.0
 """The number of seconds after which a claim looks below the floor, however long that takes."""
@@ -33,8 +33,21 @@ LOOK_LATEST: Final = 60.0
 
 @dataclass
 class _Floor:
+    """A floor.
+
+    Attributes:
+        due_at: the due time at which claims start; None: at the head.
+        look_below_from: from when on a claim starts at the head, in monotonic seconds.
+        took: how many seconds the last claim from the floor took.
+        longer: how much longer the last claim from the head took.
+        changes: how often the floor was lowered.
+        nothing_before: no row of the queue was due before this time at the last look.
+    """
+
     due_at: datetime | None = None
     look_below_from: float = 0.0
+    took: float = 0.0
+    longer: float = 0.0
     changes: int = 0
     nothing_before: datetime | None = None
 
@@ -93,10 +106,14 @@ class ClaimFloors:
             floor = self._floors[queue]
             if floor.changes != start.changes:  # lowered since the claim started, so its rows are out of date
                 return
+            now = time.monotonic()
             if start.due_at is None:
-                now = time.monotonic()
-                pause = min(max(LOOK_BELOW, (now - start.at) / LOOK_SHARE), LOOK_LATEST)
-                floor.look_below_from = now + pause
+                # Two in a row, because a single one may have been held up by something else.
+                before, floor.longer = floor.longer, now - start.at - floor.took
+                pause = min(before, floor.longer) / LOOK_SHARE
+                floor.look_below_from = now + min(max(LOOK_BELOW, pause), LOOK_LATEST)
+            else:
+                floor.took = now - start.at
             behind = min(oldest, newest - BEHIND)
             floor.due_at = behind if start.due_at is None else max(start.due_at, behind)
 

@@ -62,28 +62,45 @@ def test_after_half_a_second_a_claim_looks_below(floors: ClaimFloors, monotonic:
     assert floors.start("mail").due_at is None
 
 
-@pytest.mark.parametrize(
-    ("took", "pause"),
-    [(0.0, LOOK_BELOW), (LOOK_BELOW * LOOK_SHARE, LOOK_BELOW), (1.0, 1 / LOOK_SHARE), (10.0, LOOK_LATEST)],
-)
-def test_after_a_long_look_below_the_next_one_is_later(
-    took: float, pause: float, floors: ClaimFloors, monotonic: list[float]
-) -> None:
-    monotonic[0] += LOOK_BELOW
+def claim(floors: ClaimFloors, monotonic: list[float], took: float) -> datetime | None:
+    """Where a claim started that took so many seconds."""
     start = floors.start("mail")
     monotonic[0] += took
     floors.claimed("mail", start, oldest=NOON, newest=NOON + SECOND)
+    return start.due_at
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "above", "pause"),
+    [
+        (0.0, 0.0, 0.0, LOOK_BELOW),
+        (LOOK_BELOW * LOOK_SHARE, LOOK_BELOW * LOOK_SHARE, 0.0, LOOK_BELOW),
+        (1.0, 2.0, 0.0, 1 / LOOK_SHARE),
+        (2.0, 1.0, 0.0, 1 / LOOK_SHARE),
+        (10.0, 10.0, 0.0, LOOK_LATEST),
+        (0.0, 10.0, 0.0, LOOK_BELOW),
+        (10.0, 0.0, 0.0, LOOK_BELOW),
+        (2.0, 2.0, 1.0, 1 / LOOK_SHARE),
+        (2.0, 2.0, 2.0, LOOK_BELOW),
+    ],
+)
+def test_after_two_looks_below_that_took_longer_than_claims_above_the_next_one_is_later(
+    first: float, second: float, above: float, pause: float, floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    for took in (first, second):
+        assert claim(floors, monotonic, above) is not None
+        monotonic[0] += LOOK_BELOW
+        assert claim(floors, monotonic, took) is None
     monotonic[0] += pause - 0.01
     assert floors.start("mail").due_at == NOON
     monotonic[0] += 0.02
     assert floors.start("mail").due_at is None
 
 
-def test_an_own_write_is_looked_for_at_once_even_after_a_long_look(floors: ClaimFloors, monotonic: list[float]) -> None:
-    monotonic[0] += LOOK_BELOW
-    start = floors.start("mail")
-    monotonic[0] += 10
-    floors.claimed("mail", start, oldest=NOON, newest=NOON + SECOND)
+def test_an_own_write_is_looked_for_at_once_even_after_long_looks(floors: ClaimFloors, monotonic: list[float]) -> None:
+    for _ in range(2):
+        monotonic[0] += LOOK_BELOW
+        assert claim(floors, monotonic, 10) is None
     floors.lower(NOON - SECOND)
     assert floors.start("mail").due_at is None
 
