@@ -54,6 +54,12 @@ def waits(superuser: psycopg.Connection, session: int) -> bool:
     return superuser.execute(asking, [session]).fetchone() == (True,)
 
 
+def let_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Move the clock, so that idle connections have rested long enough to be tested before they are used."""
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
+
+
 def end(superuser: psycopg.Connection) -> None:
     """Wait until the session is gone."""
     ending = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'to_be_ended'"
@@ -79,8 +85,7 @@ def test_a_session_that_ended_while_it_rested_is_replaced_before_it_is_used(
         queue = db.queue("mail")
         queue.push(1)
         end(superuser)
-        now = time.monotonic
-        monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
+        let_rest(monkeypatch)
         queue.push(2)
         assert [message.payload for message in queue.find()] == [1, 2]
 
@@ -92,8 +97,7 @@ def test_calls_one_after_the_other_have_the_same_session_even_after_a_rest(
         queue = db.queue("mail")
         queue.push(1)
         first = sessions(superuser)
-        now = time.monotonic
-        monkeypatch.setattr(time, "monotonic", lambda: now() + 2 * RESTED)
+        let_rest(monkeypatch)
         queue.push(2)
         queue.push_many([Draft(3), Draft(4)])
         assert sessions(superuser) == first
