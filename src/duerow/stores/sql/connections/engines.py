@@ -167,8 +167,7 @@ def _try_out_rested(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkin")
     def note(_: Any, record: Any) -> None:
-        # A connection that was kept at hand has been idle for longer than it has been in the pool.
-        record.info["at_rest_since"] = record.info.pop("used", None) or time.monotonic()
+        record.info["at_rest_since"] = time.monotonic()
 
     @event.listens_for(engine, "checkout")
     def try_out(connection: Any, record: Any, _: Any) -> None:

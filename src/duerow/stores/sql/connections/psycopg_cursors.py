@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
+
+_PLACEHOLDER: Final = re.compile(r"%(?:%|\(([^)]*)\)s)")
 
 
 def takes_pipelines() -> bool:
@@ -31,3 +34,17 @@ def is_psycopgs(error: Exception) -> bool:
     import psycopg
 
     return isinstance(error, psycopg.Error)
+
+
+def numbered(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement with numbered instead of named parameters, and their names in this order.
+
+    >>> numbered("SELECT %(a)s, 5 %% %(b)s, %(a)s")
+    ('SELECT $1, 5 % $2, $1', ('a', 'b'))
+    """
+    names: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return "%" if found[1] is None else names.setdefault(found[1], f"${len(names) + 1}")
+
+    return _PLACEHOLDER.sub(number, text), tuple(names)

@@ -22,6 +22,11 @@ from duerow.stores.sql.statements import ENTRY, ONE, RECEIPT, Step
 
 _ID: Final = itemgetter(0)
 
+_PARAMETERS: Final = tuple(f"{name}_in" for name in ENTRY[1:])
+"""The parameters of a statement that adds a single message."""
+
+_NONE: Final[frozenset[str]] = frozenset()
+
 Place = tuple[str, str | None]
 """A queue and a key in it."""
 
@@ -122,25 +127,25 @@ class PushPlans(Plans):
         """Tell this process's claims where the messages will be."""
         context = self.context
         context.floors.written()
-        dues = [entry.due for entry in entries if entry.due is not None]
-        if dues:
+        elsewhere = [entry for entry in entries if entry.due is not None or entry.priority or entry.group is not None]
+        if not elsewhere:
+            return
+        if dues := [entry.due for entry in elsewhere if entry.due is not None]:
             context.floors.lower(min(dues))
         for queue, line in {
             (entry.queue, PriorityLine(entry.priority, entry.group is not None))
-            for entry in entries
+            for entry in elsewhere
             if entry.priority or entry.group is not None
         }:
             context.priorities.add(queue, [line])
 
     def _push_one(self, entry: Entry, asking: bool) -> Plan[Pushed]:
         context = self.context
-        row = dict(zip(ENTRY[1:], context.row(entry), strict=True))
+        values = {name: value for name, value in zip(_PARAMETERS, context.row(entry), strict=True) if value is not None}
         if not entry.priority:
-            row["priority"] = None
-        values = {f"{name}_in": value for name, value in row.items() if value is not None}
-        statement = context.statements.push.insert_one(
-            frozenset(name for name, value in row.items() if value is not None and name not in ONE), asking
-        )
+            del values["priority_in"]
+        given = _NONE if len(values) == len(ONE) else frozenset(name.removesuffix("_in") for name in values)
+        statement = context.statements.push.insert_one(given.difference(ONE), asking)
         while True:
             rows = yield context.step(statement, values)
             if asking:

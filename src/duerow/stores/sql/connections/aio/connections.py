@@ -22,6 +22,7 @@ from duerow.stores.silent_listener import AsyncSilentListener
 from duerow.stores.sql.connections.aio.handlers import AwaitedTransaction, Beside
 from duerow.stores.sql.connections.aio.in_parts import InPartsThroughSqlalchemy, RawInParts
 from duerow.stores.sql.connections.aio.joined import JoinedExecute, check_database
+from duerow.stores.sql.connections.aio.prepared import prepared_on
 from duerow.stores.sql.connections.aio.raw import Raw
 from duerow.stores.sql.connections.aio.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.connections.callers import caller_of, check_begun, check_open, no_engine, not_ours, session_of
@@ -113,6 +114,8 @@ class AwaitedConnections:
     async def rest(self, link: AwaitedLink) -> None:
         """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
         if self._keeps and self._hands.here().keep(link):
+            if link.execute.prepared is None:
+                link.execute.prepared = prepared_on(link.execute.raw)
             return
         pool = link.lent.sync_engine.pool
         if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():

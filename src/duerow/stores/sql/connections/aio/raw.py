@@ -10,6 +10,7 @@ from typing import Any
 
 from duerow.plan import BEGIN
 from duerow.stores.sql.connections.aio.pipelined import send_all, send_in_one_go, send_together
+from duerow.stores.sql.connections.aio.prepared import PreparedStatements
 from duerow.stores.sql.connections.callers import check_open
 from duerow.stores.sql.connections.compiled import Texts
 from duerow.stores.sql.connections.handler_transactions import begin_postgresql
@@ -26,9 +27,11 @@ class Raw:
     Attributes:
         unproven: whether its own thread must still check that the connection is not in autocommit mode.
         limit: the time limit of an interactive read; None: no limit.
+        prepared: the connection's prepared statements, if it is psycopg's and only duerow uses it.
     """
 
     limit: timedelta | None = None
+    prepared: PreparedStatements | None = None
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts) -> None:
         self.raw, self.dialect, self.texts = raw, dialect, texts
@@ -109,10 +112,19 @@ class Raw:
         return binary_cursor(psycopg.AsyncCursor, self.raw)
 
     async def _send(self, text: str, values: Any) -> Any:
+        if self.prepared is not None and values is not None:
+            rows = await self.prepared.execute(text, values)
+            if rows is not None:
+                return rows
         if self._own_cursor is None:
             self._own_cursor = self._cursor()
         await self._own_cursor.execute(text, values)
         return await self._fetched(self._own_cursor)
+
+    async def unprepare(self) -> None:
+        """Forget the prepared statements, before others use the connection or because a rollback has forgotten them."""
+        if self.prepared is not None:
+            await self.prepared.forget()
 
     async def answer(self) -> None:
         """Raise an error if the server has closed the connection."""
@@ -162,6 +174,8 @@ class Raw:
     async def commit(self) -> None:
         """Commit, if a transaction is open."""
         try:
+            if self.prepared is not None and not self.begun:  # each statement was its own transaction
+                return
             if self._by_hand:  # in autocommit mode, sqlite3's own commit() does nothing
                 await self._sqlite("COMMIT", {})
             elif self._open():
@@ -175,6 +189,7 @@ class Raw:
         try:
             if self._open():
                 await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
+                await self.unprepare()
         except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:

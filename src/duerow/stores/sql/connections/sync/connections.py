@@ -40,6 +40,7 @@ from duerow.stores.sql.connections.ownership import Whose
 from duerow.stores.sql.connections.sync.handlers import BlockingTransaction
 from duerow.stores.sql.connections.sync.in_parts import InPartsThroughSqlalchemy, RawInParts
 from duerow.stores.sql.connections.sync.joined import JoinedExecute, check_database
+from duerow.stores.sql.connections.sync.prepared import prepared_on
 from duerow.stores.sql.connections.sync.raw import Raw
 from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
@@ -97,10 +98,8 @@ class BlockingConnections:
                 link = self._at_hand.pop()
             except IndexError:  # another thread was faster
                 break
-            if time.monotonic() - link.used < RESTED:
+            if self.on_sqlite or time.monotonic() - link.used < RESTED or self._answers(link):
                 return link
-            link.lent.info["used"] = link.used
-            link.lent.close()  # back to the pool, which tests it before it lends it again
         self.check_usable()
         try:
             lent = self.engine.raw_connection()
@@ -115,23 +114,46 @@ class BlockingConnections:
         steps.limit = self.read_timeout
         return Link(lent, steps)
 
+    def _answers(self, link: Link) -> bool:
+        """Return whether the server has kept open a connection that has been idle; if not, discard it."""
+        try:
+            link.execute.answer()
+        except BaseException as error:
+            _discard(link)
+            if not isinstance(error, Exception):
+                raise
+            return False
+        return True
+
     def rest(self, link: Link) -> None:
         """Take back a connection after use."""
         if self.own and len(self._at_hand) < AT_HAND:
+            if not link.used:
+                link.execute.prepared = prepared_on(link.execute.raw)
             link.used = time.monotonic()
             self._at_hand.append(link)
+        else:
+            self._give_back(link)
+
+    def _give_back(self, link: Link) -> None:
+        """Return a connection to the pool."""
+        try:
+            link.execute.unprepare()
+        except Exception:  # it has just broken
+            _discard(link)
         else:
             link.lent.close()
 
     def give_up(self, link: Link, error: BaseException) -> None:
         """Roll back; if the connection is broken, neither it nor the other idle connections are lent again."""
         undone = link.execute.rolled_back()
-        broken = is_lost(error) or not undone
-        with contextlib.suppress(Exception):  # a discarded connection may fail to close
-            if broken:
-                link.lent.invalidate()
-                self._close_at_rest()
-            else:
+        if is_lost(error) or not undone:
+            _discard(link)
+            self._close_at_rest()
+        elif link.execute.prepared is not None and not isinstance(error, Exception):
+            _discard(link)  # an answer may still be on its way
+        else:
+            with contextlib.suppress(Exception):  # a discarded connection may fail to close
                 self.rest(link)
 
     def join(self, within: Any) -> Execute:
@@ -251,7 +273,7 @@ class BlockingConnections:
     def _close_at_rest(self) -> None:
         while self._at_hand:
             with contextlib.suppress(IndexError):  # another thread was faster
-                self._at_hand.pop().lent.close()
+                _discard(self._at_hand.pop())
         if self.own:
             self.engine.dispose()
 
@@ -322,6 +344,11 @@ class Opened:
         finally:
             if self.inside is not None:
                 GATE.leave(self.inside)
+
+
+def _discard(link: Link) -> None:
+    with contextlib.suppress(Exception):  # a broken connection may fail to close
+        link.lent.invalidate()
 
 
 def _is_session(within: Any) -> bool:

@@ -15,6 +15,7 @@ from duerow.stores.sql.connections.handler_transactions import INSIDE, begin_pos
 from duerow.stores.sql.connections.lenient_reads import garbled, is_garbled, read_again, read_by, told_text
 from duerow.stores.sql.connections.psycopg_cursors import binary_cursor, has_pipelines, takes_pipelines
 from duerow.stores.sql.connections.sync.pipelined import send_all, send_in_one_go, send_together
+from duerow.stores.sql.connections.sync.prepared import PreparedStatements
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.errors import explained, milliseconds, of_step
 from duerow.stores.sql.statements import Step
@@ -31,9 +32,11 @@ class Raw:
 
     Attributes:
         limit: the time limit of an interactive read; None: no limit.
+        prepared: the connection's prepared statements, if it is psycopg's and only duerow uses it.
     """
 
     limit: timedelta | None = None
+    prepared: PreparedStatements | None = None
 
     def __init__(self, raw: Any, dialect: Dialect, texts: Texts, writing: threading.Lock | None = None) -> None:
         self.raw, self.dialect, self.texts, self.writing = raw, dialect, texts, writing
@@ -55,6 +58,8 @@ class Raw:
             if self._other_text or self.texts.lenient:
                 with read_by(self.raw, told_text if self.texts.lenient else str):
                     return self._read(step, text, values)
+            if self.limit is None or not step.statement.bounded:
+                return self._rows(step, text, values)
             return self._read(step, text, values)
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
@@ -126,6 +131,10 @@ class Raw:
             return rows
 
     def _rows(self, step: Any, text: str, values: Any) -> list[Any]:
+        if self.prepared is not None:
+            rows = self.prepared.execute(text, values)
+            if rows is not None:
+                return rows
         self._cursor.execute(text, values)
         return _fetched(self._cursor) if step.statement.returns else []
 
@@ -141,8 +150,20 @@ class Raw:
             self._cursor.execute(begin_postgresql(self.raw))
             self._by_hand = not self._ends_all
 
+    def unprepare(self) -> None:
+        """Forget the prepared statements, before others use the connection or because a rollback has forgotten them."""
+        if self.prepared is not None:
+            self.prepared.forget()
+
+    def answer(self) -> None:
+        """Raise an error if the server has closed the connection."""
+        self._cursor.execute("SELECT 1")
+        self._cursor.fetchall()
+
     def commit(self) -> None:
         """Commit, if a transaction is open."""
+        if self.prepared is not None and not self.begun:  # each statement was its own transaction
+            return
         try:
             if self._by_hand:  # in autocommit mode, a driver's own commit() may do nothing
                 self._cursor.execute("COMMIT")
@@ -160,6 +181,7 @@ class Raw:
                     self._cursor.execute("ROLLBACK")
                 else:
                     self.raw.rollback()
+                self.unprepare()
         except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:

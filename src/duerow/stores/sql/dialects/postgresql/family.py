@@ -25,7 +25,7 @@ def _prepare(engine: Engine, settings: Settings) -> None:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
         driver = getattr(connection, "driver_connection", connection)
-        driver.prepare_threshold = threshold
+        driver.prepare_threshold = None  # several statements at once cannot be prepared
         wanted = ["TIME ZONE 'UTC'"]
         if threshold is not None:  # otherwise a pooler may give this session to another client
             # The database or the role may default to another level.
@@ -35,6 +35,7 @@ def _prepare(engine: Engine, settings: Settings) -> None:
         cursor = connection.cursor()
         cursor.execute("; ".join(f"SET {setting}" for setting in wanted))
         cursor.close()
+        driver.prepare_threshold = threshold
 
 
 def _threshold(said: object) -> int | None:

@@ -1,0 +1,122 @@
+"""Prepared statements of a psycopg connection that only duerow uses, executed through psycopg's libpq directly.
+
+psycopg's cursor prepares statements as well, but needs more of the processor for a push than the rest of the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+from duerow.stores.sql.connections.lenient_reads import read_again
+from duerow.stores.sql.connections.psycopg_cursors import numbered
+
+MOST: Final = 100
+"""How many statements are prepared on a connection, and how many are counted until they are."""
+
+_NUMBERS: Final = count()  # unique in this process, so a name is never used twice on a connection
+
+
+class _Known(NamedTuple):
+    """A statement that was executed often enough to be prepared.
+
+    Attributes:
+        query: its text, with numbered parameters.
+        parameters: the names of its parameters, in this order.
+        formats: lets psycopg choose a format for each of them.
+        names: its names on the server, by the types of its parameters.
+    """
+
+    query: bytes
+    parameters: tuple[str, ...]
+    formats: Sequence[Any]
+    names: dict[tuple[int, ...] | None, bytes]
+
+
+class PreparedStatements:
+    """The prepared statements of a connection.
+
+    psycopg deallocates all of a session's statements when it rolls back, so `forget` must follow a rollback.
+
+    Args:
+        raw: psycopg's connection.
+    """
+
+    def __init__(self, raw: Any) -> None:
+        from psycopg import generators
+        from psycopg.adapt import AdaptersMap, Transformer
+        from psycopg.pq import ExecStatus, Format
+
+        self.connection, self.adapters = raw, AdaptersMap(raw.adapters)
+        self._answered = generators.execute
+        self._transformer = Transformer(self)
+        self._binary, self._rows, self._done = Format.BINARY, ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK
+        self._counts: dict[str, int] = {}
+        self._known: dict[str, _Known] = {}
+        self.pgresult: Any = None
+
+    async def execute(self, text: str, values: Mapping[str, Any]) -> list[Any] | None:
+        """Execute a statement if it has been executed often; return its rows, [] if it has none.
+
+        None: it is for a cursor to execute; its executions are counted until it is prepared.
+
+        Raises:
+            psycopg.Error: as from a cursor.
+        """
+        known = self._known.get(text)
+        if known is None and (known := self._counted(text)) is None:
+            return None
+        transformer, pgconn = self._transformer, self.connection.pgconn
+        given = transformer.dump_sequence([values[name] for name in known.parameters], known.formats)
+        types, formats = transformer.types, transformer.formats
+        if (name := known.names.get(types)) is None:
+            name = f"duerow_{next(_NUMBERS)}".encode()
+            pgconn.send_prepare(name, known.query, types)
+            await self._answer()
+            known.names[types] = name
+        pgconn.send_query_prepared(name, given, formats, self._binary)
+        result = await self._answer()
+        if result.status != self._rows:
+            return []
+        transformer.set_pgresult(result)
+        try:
+            return transformer.load_rows(0, result.ntuples, tuple)
+        except Exception as error:
+            self.pgresult = result
+            return read_again(self, error)
+
+    def _counted(self, text: str) -> _Known | None:
+        executions = self._counts.pop(text, 0)
+        if executions < self.connection.prepare_threshold or len(self._known) >= MOST:
+            if len(self._counts) >= MOST:
+                self._counts.clear()
+            self._counts[text] = executions + 1
+            return None
+        from psycopg.adapt import PyFormat
+
+        query, parameters = numbered(text)
+        known = _Known(query.encode(self.connection.info.encoding), parameters, [PyFormat.AUTO] * len(parameters), {})
+        self._known[text] = known
+        return known
+
+    async def _answer(self) -> Any:
+        results = await self.connection.wait(self._answered(self.connection.pgconn))
+        result = results[0]
+        if result.status != self._rows and result.status != self._done:
+            from psycopg.errors import error_from_result
+
+            raise error_from_result(result, encoding=self.connection.info.encoding)
+        return result
+
+    async def forget(self) -> None:
+        """Forget all prepared statements, here and on the server."""
+        self._counts.clear()
+        if self._known:
+            self._known.clear()
+            await self.connection.execute("DEALLOCATE ALL")  # psycopg forgets its own as well
+
+
+def prepared_on(raw: Any) -> PreparedStatements | None:
+    """Return the prepared statements of a connection of duerow's own engine; None: no psycopg, or no preparing."""
+    return None if getattr(raw, "prepare_threshold", None) is None else PreparedStatements(raw)

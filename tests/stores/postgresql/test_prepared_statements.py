@@ -1,0 +1,130 @@
+"""Statements that are executed often are prepared on the connections that only duerow uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import duerow
+from duerow import Draft, aio
+from duerow.errors import DuplicateKey
+from duerow.stores.sql.connections.engines import AT_HAND
+from duerow.stores.sql.connections.psycopg_cursors import numbered
+from duerow.testing.conformance.fixtures import Place
+from duerow.testing.faces import Face
+
+OFTEN = 8
+PREPARED = "SELECT statement FROM pg_prepared_statements WHERE name LIKE 'duerow_%'"
+
+
+def test_parameters_are_numbered_in_the_order_of_their_names() -> None:
+    assert numbered("SELECT %(a)s, 5 %% %(b)s, %(a)s") == ("SELECT $1, 5 % $2, $1", ("a", "b"))
+
+
+def prepared(connection: psycopg.Connection) -> list[str]:
+    return [statement for (statement,) in connection.execute(PREPARED)]
+
+
+def test_a_statement_is_prepared_once_however_often_it_is_executed(place: Place) -> None:
+    with duerow.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        ids = [queue.push(number).id for number in range(4 * OFTEN)]
+        with db.connections.open() as execute:
+            [statement] = [one for one in prepared(execute.raw) if one.startswith("INSERT")]
+        assert "$1" in statement
+        assert [(message.id, message.payload) for message in queue.find()] == list(
+            zip(ids, range(4 * OFTEN), strict=True)
+        )
+
+
+async def test_an_awaited_statement_is_prepared_once_however_often_it_is_executed(place: Place) -> None:
+    async with await aio.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(4 * OFTEN):
+            await queue.push(number)
+        async with db.connections.open() as execute:
+            names = await (await execute.raw.execute(PREPARED)).fetchall()
+        assert len([name for (name,) in names if name.startswith("INSERT")]) == 1
+        assert await queue.count() == 4 * OFTEN
+
+
+def test_nothing_is_prepared_if_the_threshold_is_none(place: Place) -> None:
+    with duerow.connect(place.url, prepare_threshold="none", **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            queue.push(number)
+        with db.connections.open() as execute:
+            assert execute.raw.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
+        assert queue.count() == OFTEN
+
+
+def test_calls_go_on_after_a_rollback_has_forgotten_what_was_prepared(face: Face, place: Place) -> None:
+    with face.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        for round in range(3):
+            for number in range(OFTEN):
+                queue.push(number, key=f"{round} {number}")
+            with pytest.raises(DuplicateKey):
+                queue.push_many([Draft(0, key=f"{round} 0")], on_duplicate="reject")
+        assert queue.count() == 3 * OFTEN
+
+
+def test_a_connection_that_returns_to_the_pool_keeps_nothing_prepared(place: Place) -> None:
+    with duerow.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            queue.push(number)
+        lent = [db.connections.open() for _ in range(AT_HAND + 1)]
+        first, *others = [opened.__enter__().raw for opened in lent]
+        assert prepared(first) != []
+        for opened in reversed(lent):
+            opened.__exit__(None, None, None)
+        assert prepared(first) == []
+        assert first not in [link.execute.raw for link in db.connections._at_hand]
+        assert len(others) == AT_HAND
+
+
+def test_statements_of_the_same_text_are_prepared_for_each_kind_of_value(place: Place) -> None:
+    with duerow.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push_many(Draft(number) for number in range(10))
+        # psycopg sends these limits as int2, int4 and int8.
+        assert [len(queue.reserve_many(limit)) for limit in (1, 2, 40_000)] == [1, 2, 7]
+
+
+def test_an_error_is_raised_as_the_server_names_it(face: Face, place: Place) -> None:
+    with face.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push("kept")
+        queue.push("kept")
+        with psycopg.connect(place.url, autocommit=True) as superuser:
+            superuser.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(place.settings["schema"])))
+            superuser.execute("ALTER TABLE duerow_message RENAME TO elsewhere")
+            with pytest.raises(duerow.errors.DuerowError, match="duerow_message"):
+                queue.push("lost")
+            superuser.execute("ALTER TABLE elsewhere RENAME TO duerow_message")
+        queue.push("kept")
+        assert [message.payload for message in queue.find()] == ["kept"] * 3
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with duerow.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        queue.push(0)
+        [link] = db.connections._at_hand
+        statements: Any = link.execute.prepared
+
+        def interrupted() -> Any:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(statements, "_answer", interrupted)  # the statement is on its way by then
+        statements._known.clear()
+        with pytest.raises(KeyboardInterrupt):
+            queue.push(1)
+        assert link not in db.connections._at_hand
+        monkeypatch.undo()
+        queue.push(2)
+        assert 2 in [message.payload for message in queue.find()]
