@@ -212,7 +212,7 @@ POSTGRESQL = [
         FLOOR, "claimed", "min(oldest, newest - BEHIND)", "newest - BEHIND",
     ),
     Mutation("the floor begins at the newest that is due", DUE_ROWS, "_oldest", "func.min(", "func.max("),
-    Mutation("below the floor nobody looks", FLOOR, "start", "now >= floor.look_below_from", "now >= 1e12"),
+    Mutation("below the floor nobody looks", FLOOR, "start", "now >= floor.below.at", "now >= 1e12"),
     Mutation(
         "what this process writes below the floor is not seen",
         FLOOR, "_lower", "due_at < floor.due_at", "due_at > floor.due_at",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duerow.stores.sql import claim_floor as module
-from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, LOOK_LATEST, LOOK_SHARE, ClaimFloors
+from duerow.stores.sql.claim_floor import BEHIND, LOOK_BEHIND, LOOK_BELOW, LOOK_LATEST, LOOK_SHARE, ClaimFloors
 from duerow.testing.clock import MovableClock
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -42,10 +42,60 @@ def test_the_floor_does_not_pass_the_oldest_row_that_was_due(floors: ClaimFloors
     assert floors.start("mail").due_at == NOON
 
 
-def test_the_floor_stays_behind_the_newest_row_lent(floors: ClaimFloors) -> None:
+def test_the_floor_stays_behind_the_newest_row_lent(floors: ClaimFloors, monotonic: list[float]) -> None:
     newest = NOON + 2 * SECOND
     floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
+    monotonic[0] += LOOK_BEHIND
     assert floors.start("mail").due_at == newest - BEHIND
+
+
+def test_claims_right_after_another_start_at_the_oldest_row_that_it_saw(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    for seconds in (2, 3, 4):
+        oldest = NOON + seconds * SECOND
+        floors.claimed("mail", floors.start("mail"), oldest=oldest, newest=oldest + SECOND)
+        assert floors.start("mail").due_at == oldest
+    monotonic[0] += LOOK_BEHIND
+    assert floors.start("mail").due_at == NOON + 2 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "pause"),
+    [
+        (0.0, 0.0, LOOK_BEHIND),
+        (0.005, 0.005, 0.005 / LOOK_SHARE),
+        (0.005, 0.001, 0.001 / LOOK_SHARE),
+        (0.0, 0.005, LOOK_BEHIND),
+        (1.0, 1.0, LOOK_BELOW),
+    ],
+)
+def test_after_two_claims_that_took_longer_because_they_started_behind_the_next_one_does_later(
+    first: float, second: float, pause: float, monotonic: list[float]
+) -> None:
+    floors = ClaimFloors(kept=True)
+    claim(floors, monotonic, 0.0)
+    floors._floors["mail"].below.at = float("inf")
+    for took in (first, second):
+        monotonic[0] += LOOK_BELOW
+        assert not floors.start("mail").near
+        claim(floors, monotonic, took)
+    monotonic[0] += pause - 0.001
+    assert floors.start("mail").near
+    monotonic[0] += 0.002
+    assert not floors.start("mail").near
+
+
+def test_an_own_write_between_the_floor_and_the_last_claim_is_looked_for_at_once(floors: ClaimFloors) -> None:
+    oldest = NOON + 2 * SECOND
+    start = floors.start("mail")
+    floors.claimed("mail", start, oldest=oldest, newest=oldest)
+    assert floors.start("mail").near
+    began = floors.start("mail")
+    floors.lower(oldest - BEHIND / 2)
+    assert floors.start("mail").due_at == oldest - BEHIND
+    floors.claimed("mail", began, oldest=oldest + SECOND, newest=oldest + SECOND)
+    assert floors.start("mail").due_at == oldest - BEHIND
 
 
 def test_the_floor_never_goes_down_by_a_claim(floors: ClaimFloors) -> None:
