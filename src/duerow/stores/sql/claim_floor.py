@@ -66,10 +66,11 @@ class _Floor:
 
     Attributes:
         due_at: the floor, 100 ms behind; None: the head.
-        near: the due time of the oldest row that the last claim saw; not below the floor.
+        near: the due time of the oldest row that the last claim saw.
         below: the looks below the floor.
         behind: the looks between the floor and `near`.
-        changes: how often a row was written below `near`.
+        lowered: how often a row was written below the floor.
+        changes: how often a row was written below the floor or `near`.
         nothing_before: no row of the queue was due before this time at the last look.
     """
 
@@ -77,6 +78,7 @@ class _Floor:
     near: datetime | None = None
     below: _Look = field(default_factory=lambda: _Look(LOOK_BELOW, LOOK_LATEST))
     behind: _Look = field(default_factory=lambda: _Look(LOOK_BEHIND, LOOK_BELOW))
+    lowered: int = 0
     changes: int = 0
     nothing_before: datetime | None = None
 
@@ -87,14 +89,16 @@ class Start:
 
     Attributes:
         due_at: the due time.
-        changes: how often a row had been written below that.
+        lowered: how often a row had been written below the floor.
+        changes: how often a row had been written below the floor or `near`.
         at: when the claim starts, in monotonic seconds.
         near: whether it starts above the floor.
     """
 
     due_at: datetime | None
-    changes: int
-    at: float
+    lowered: int = 0
+    changes: int = 0
+    at: float = 0.0
     near: bool = False
 
 
@@ -119,13 +123,13 @@ class ClaimFloors:
     def start(self, queue: Hashable) -> Start:
         """Return where the next claim on a queue starts."""
         if not self.kept:
-            return Start(None, 0, 0.0)
+            return Start(None)
         with self._lock:
             floor, now = self._floors.setdefault(queue, _Floor()), time.monotonic()
             if now >= floor.below.at:
-                return Start(None, floor.changes, now)
+                return Start(None, floor.lowered, floor.changes, now)
             near = now < floor.behind.at
-            return Start(floor.near if near else floor.due_at, floor.changes, now, near)
+            return Start(floor.near if near else floor.due_at, floor.lowered, floor.changes, now, near)
 
     def claimed(self, queue: Hashable, start: Start, oldest: Any, newest: Any) -> None:
         """Raise the floor after a claim.
@@ -138,21 +142,21 @@ class ClaimFloors:
         """
         with self._lock:
             floor = self._floors[queue]
-            if floor.changes != start.changes:  # lowered since the claim started, so its rows are out of date
-                return
             now = time.monotonic()
             took = now - start.at
-            if start.due_at is None:
-                floor.below.ended(now, took)
-            else:
+            if start.due_at is not None:
                 floor.below.usual = took
-                if start.near:
-                    floor.behind.usual = took
-                else:
-                    floor.behind.ended(now, took)
+            elif floor.lowered == start.lowered:
+                floor.below.ended(now, took)
+            if start.near:
+                floor.behind.usual = took
+            if floor.changes != start.changes:  # a row was written since the claim started, which may not have seen it
+                return
             if not start.near:
                 behind = min(oldest, newest - BEHIND)
                 floor.due_at = behind if start.due_at is None else max(start.due_at, behind)
+                if start.due_at is not None:
+                    floor.behind.ended(now, took)
             floor.near = oldest if start.due_at is None else max(start.due_at, oldest)
 
     def lower(self, due_at: datetime | None) -> None:
@@ -175,11 +179,12 @@ class ClaimFloors:
 
     def _lower(self, due_at: datetime) -> None:
         for floor in self._floors.values():
-            if floor.near is not None and due_at < floor.near:
+            if floor.due_at is not None and due_at < floor.due_at:
+                floor.lowered += 1
+                floor.below.at = 0.0
+            if floor.due_at is not None and floor.near is not None and due_at < max(floor.due_at, floor.near):
                 floor.changes += 1
                 floor.behind.at = 0.0
-            if floor.due_at is not None and due_at < floor.due_at:
-                floor.below.at = 0.0
 
     def found_nothing(self, queue: Hashable, lines: Iterable[Hashable], writes: int, now: datetime | None) -> None:
         """Record that all lines of a queue were read from the head and nothing was due.

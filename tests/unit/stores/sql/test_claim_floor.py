@@ -87,15 +87,54 @@ def test_after_two_claims_that_took_longer_because_they_started_behind_the_next_
 
 
 def test_an_own_write_between_the_floor_and_the_last_claim_is_looked_for_at_once(floors: ClaimFloors) -> None:
-    oldest = NOON + 2 * SECOND
-    start = floors.start("mail")
-    floors.claimed("mail", start, oldest=oldest, newest=oldest)
+    newest = NOON + 2 * SECOND
+    floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
     assert floors.start("mail").near
+    floors.lower(newest - BEHIND / 2)
+    assert floors.start("mail").due_at == newest - BEHIND
+
+
+@pytest.mark.parametrize("pause", [0.0, LOOK_BEHIND, LOOK_BELOW])
+def test_a_claim_that_began_before_such_a_write_raises_nothing(
+    pause: float, floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    newest = NOON + 2 * SECOND
+    floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
+    monotonic[0] += pause
     began = floors.start("mail")
-    floors.lower(oldest - BEHIND / 2)
-    assert floors.start("mail").due_at == oldest - BEHIND
-    floors.claimed("mail", began, oldest=oldest + SECOND, newest=oldest + SECOND)
-    assert floors.start("mail").due_at == oldest - BEHIND
+    floors.lower(newest - BEHIND / 2)
+    floors.claimed("mail", began, oldest=newest + SECOND, newest=newest + 9 * SECOND)
+    assert floors.start("mail").due_at == newest - BEHIND
+
+
+def test_a_look_below_during_which_a_row_was_written_above_the_floor_counts_as_done(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    newest = NOON + 2 * SECOND
+    floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
+    monotonic[0] += LOOK_BELOW
+    look = floors.start("mail")
+    assert look.due_at is None
+    floors.lower(newest - BEHIND / 2)
+    floors.claimed("mail", look, oldest=newest, newest=newest)
+    assert floors.start("mail").due_at is not None
+
+
+def test_a_write_below_the_floor_is_looked_for_even_if_a_slow_claim_went_back_to_an_older_row(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    older, newest = NOON + 2 * SECOND, NOON + 9 * SECOND
+    floors.claimed("mail", floors.start("mail"), oldest=older, newest=older)
+    slow = floors.start("mail")
+    assert slow.near
+    monotonic[0] += LOOK_BEHIND
+    floors.claimed("mail", floors.start("mail"), oldest=newest, newest=newest)
+    floors.claimed("mail", slow, oldest=older, newest=older)
+    monotonic[0] += LOOK_BELOW
+    look = floors.start("mail")
+    floors.lower(older + SECOND)
+    floors.claimed("mail", look, oldest=newest, newest=newest)
+    assert floors.start("mail").due_at is None
 
 
 def test_the_floor_never_goes_down_by_a_claim(floors: ClaimFloors) -> None:
@@ -172,11 +211,16 @@ def test_an_own_write_above_the_floor_changes_nothing(floors: ClaimFloors) -> No
     assert floors.start("mail").due_at == NOON
 
 
-def test_a_claim_that_began_before_an_own_write_below_does_not_raise_the_floor(floors: ClaimFloors) -> None:
+@pytest.mark.parametrize("pause", [0.0, LOOK_BELOW])
+def test_a_claim_that_began_before_an_own_write_below_does_not_raise_the_floor(
+    pause: float, floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    monotonic[0] += pause
     start = floors.start("mail")
     floors.lower(NOON - SECOND)
     floors.claimed("mail", start, oldest=NOON + SECOND, newest=NOON + 9 * SECOND)
     assert floors.start("mail").due_at is None
+    assert floors._floors["mail"].due_at == NOON
 
 
 def test_what_was_found_empty_is_not_looked_at_again(floors: ClaimFloors) -> None:
