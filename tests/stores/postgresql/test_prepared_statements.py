@@ -10,11 +10,12 @@ from psycopg import sql
 
 import duerow
 from duerow import Draft, aio
-from duerow.errors import DuplicateKey
+from duerow.errors import DuplicateKey, StoreRefused
 from duerow.stores.sql.connections.engines import AT_HAND
 from duerow.stores.sql.connections.psycopg_cursors import numbered
+from duerow.stores.sql.connections.sync.connections import BlockingConnections
 from duerow.testing.conformance.fixtures import Place
-from duerow.testing.faces import Face
+from duerow.testing.faces import Face, unwrapped
 
 OFTEN = 8
 PREPARED = "SELECT statement FROM pg_prepared_statements WHERE name LIKE 'duerow_%'"
@@ -72,27 +73,93 @@ def test_calls_go_on_after_a_rollback_has_forgotten_what_was_prepared(face: Face
         assert queue.count() == 3 * OFTEN
 
 
-def test_a_connection_that_returns_to_the_pool_keeps_nothing_prepared(place: Place) -> None:
+def test_a_connection_that_comes_back_from_the_pool_prepares_nothing_again(place: Place) -> None:
     with duerow.connect(place.url, **place.settings) as db:
         queue = db.queue("mail")
         for number in range(OFTEN):
             queue.push(number)
         lent = [db.connections.open() for _ in range(AT_HAND + 1)]
-        first, *others = [opened.__enter__().raw for opened in lent]
-        assert prepared(first) != []
+        first, *_ = [opened.__enter__().raw for opened in lent]
+        before = prepared(first)
         for opened in reversed(lent):
             opened.__exit__(None, None, None)
-        assert prepared(first) == []
         assert first not in [link.execute.raw for link in db.connections._at_hand]
-        assert len(others) == AT_HAND
+        for link in list(db.connections._at_hand):
+            db.connections._at_hand.remove(link)
+            link.lent.invalidate()
+        for number in range(OFTEN):
+            queue.push(number)
+        assert [link.execute.raw for link in db.connections._at_hand] == [first]
+        assert prepared(first) == before
+
+
+def test_calls_go_on_after_the_session_has_lost_what_was_prepared(face: Face, place: Place) -> None:
+    with face.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            lose_statements(db)
+            queue.push(number)
+            lose_statements(db)
+            queue.push_many([Draft(number, key=f"{number}"), Draft(number, key=f"{number} 2")], on_duplicate="replace")
+        assert queue.count() == 3 * OFTEN
+
+
+def lose_statements(db: Any) -> None:
+    """Have the server deallocate what duerow has prepared in its one session, behind its back."""
+    connections = unwrapped(db).connections
+    if isinstance(connections, BlockingConnections):
+        [link] = connections._at_hand
+    else:
+        [hand] = connections._hands._hands.values()
+        [link] = hand.idle
+    server = link.execute.raw.pgconn
+    found = server.exec_(b"SELECT name FROM pg_prepared_statements WHERE name LIKE 'duerow_%'")
+    for row in range(found.ntuples):
+        server.exec_(b"DEALLOCATE " + found.get_value(row, 0))
+
+
+def test_calls_go_on_after_psycopg_has_deallocated_everything_because_something_was_dropped(place: Place) -> None:
+    with duerow.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            queue.push_many([Draft(number), Draft(number, key=f"{number}")])
+            with db.connections.open() as execute:
+                execute.raw.execute(f"DROP TABLE IF EXISTS nothing_{number}")
+            queue.push(number)
+        assert queue.count() == 3 * OFTEN
+
+
+def test_an_error_at_the_commit_of_a_single_statement_is_raised(face: Face, place: Place) -> None:
+    with face.connect(place.url, prepare_threshold=0, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            queue.push(number)
+        with psycopg.connect(place.url, autocommit=True) as owner:
+            owner.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(place.settings["schema"])))
+            owner.execute(
+                """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN RAISE EXCEPTION 'refused at the commit' USING ERRCODE = '23514'; END $$;
+                CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON duerow_message
+                DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse();
+                """
+            )
+            with pytest.raises(StoreRefused):
+                queue.push("refused")
+            owner.execute("DROP TRIGGER refused ON duerow_message; DROP FUNCTION refuse()")
+        queue.push("taken")
+        assert [message.payload for message in queue.find()] == [*range(OFTEN), "taken"]
 
 
 def test_statements_of_the_same_text_are_prepared_for_each_kind_of_value(place: Place) -> None:
     with duerow.connect(place.url, prepare_threshold=0, **place.settings) as db:
         queue = db.queue("mail")
         queue.push_many(Draft(number) for number in range(10))
-        # psycopg sends these limits as int2, int4 and int8.
+        # psycopg sends these limits as int2 and int4.
         assert [len(queue.reserve_many(limit)) for limit in (1, 2, 40_000)] == [1, 2, 7]
+        [link] = db.connections._at_hand
+        variants = {len(known.names) for known in link.execute.prepared._known.values()}
+        assert variants == {1, 2}
 
 
 def test_an_error_is_raised_as_the_server_names_it(face: Face, place: Place) -> None:
@@ -117,11 +184,10 @@ def test_an_interrupted_call_leaves_no_answer_for_the_next(place: Place, monkeyp
         [link] = db.connections._at_hand
         statements: Any = link.execute.prepared
 
-        def interrupted() -> Any:
+        def interrupted(_: Any) -> Any:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(statements, "_answer", interrupted)  # the statement is on its way by then
-        statements._known.clear()
         with pytest.raises(KeyboardInterrupt):
             queue.push(1)
         assert link not in db.connections._at_hand

@@ -5,15 +5,21 @@ psycopg's cursor prepares statements as well, but needs more of the processor fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from duerow.errors import Conflict
 from duerow.stores.sql.connections.lenient_reads import read_again
 from duerow.stores.sql.connections.psycopg_cursors import numbered
 
 MOST: Final = 100
 """How many statements are prepared on a connection, and how many are counted until they are."""
+
+MOST_TYPES: Final = 8
+"""How many times a statement is prepared, each time for other types of values."""
+
+_KEY: Final = "duerow_prepared"
 
 _NUMBERS: Final = count()  # unique in this process, so a name is never used twice on a connection
 
@@ -35,9 +41,10 @@ class _Known(NamedTuple):
 
 
 class PreparedStatements:
-    """The prepared statements of a connection.
+    """The prepared statements of a connection, next to those that psycopg prepares itself.
 
-    psycopg deallocates all of a session's statements when it rolls back, so `forget` must follow a rollback.
+    psycopg deallocates all of a session's statements if it has prepared some and then rolls back, or drops something.
+    `recall` must follow a rollback; otherwise a transaction in which a statement is missing is repeated.
 
     Args:
         raw: psycopg's connection.
@@ -62,6 +69,7 @@ class PreparedStatements:
         None: it is for a cursor to execute; its executions are counted until it is prepared.
 
         Raises:
+            Conflict: the session has lost its prepared statements.
             psycopg.Error: as from a cursor.
         """
         known = self._known.get(text)
@@ -71,12 +79,14 @@ class PreparedStatements:
         given = transformer.dump_sequence([values[name] for name in known.parameters], known.formats)
         types, formats = transformer.types, transformer.formats
         if (name := known.names.get(types)) is None:
+            if len(known.names) >= MOST_TYPES:
+                return None
             name = f"duerow_{next(_NUMBERS)}".encode()
             pgconn.send_prepare(name, known.query, types)
-            await self._answer()
+            await self._answer(known)
             known.names[types] = name
         pgconn.send_query_prepared(name, given, formats, self._binary)
-        result = await self._answer()
+        result = await self._answer(known)
         if result.status != self._rows:
             return []
         transformer.set_pgresult(result)
@@ -100,23 +110,48 @@ class PreparedStatements:
         self._known[text] = known
         return known
 
-    async def _answer(self) -> Any:
+    async def _answer(self, known: _Known) -> Any:
         results = await self.connection.wait(self._answered(self.connection.pgconn))
-        result = results[0]
-        if result.status != self._rows and result.status != self._done:
-            from psycopg.errors import error_from_result
+        for result in results:  # an error of the commit comes after the rows
+            if result.status != self._rows and result.status != self._done:
+                raise self._failed(known, result)
+        return results[0]
 
-            raise error_from_result(result, encoding=self.connection.info.encoding)
-        return result
+    def _failed(self, known: _Known, result: Any) -> Exception:
+        from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName, error_from_result
 
-    async def forget(self) -> None:
-        """Forget all prepared statements, here and on the server."""
-        self._counts.clear()
-        if self._known:
+        error = error_from_result(result, encoding=self.connection.info.encoding)
+        if isinstance(error, InvalidSqlStatementName):
             self._known.clear()
-            await self.connection.execute("DEALLOCATE ALL")  # psycopg forgets its own as well
+            return Conflict("the session has lost its prepared statements; the transaction is repeated")
+        if isinstance(error, FeatureNotSupported):  # perhaps because a column has another type since
+            known.names.clear()
+        return error
+
+    def is_busy(self) -> bool:
+        """Return whether an answer is still on its way, because its call was interrupted."""
+        from psycopg.pq import TransactionStatus
+
+        return bool(self.connection.pgconn.transaction_status == TransactionStatus.ACTIVE)
+
+    async def recall(self) -> None:
+        """Forget the statements that the session no longer has."""
+        if self._known:
+            cursor = await self.connection.execute("SELECT name FROM pg_prepared_statements", prepare=False)
+            left = {name.encode() for (name,) in await cursor.fetchall()}
+            for known in self._known.values():
+                for types in [types for types, name in known.names.items() if name not in left]:
+                    del known.names[types]
 
 
-def prepared_on(raw: Any) -> PreparedStatements | None:
-    """Return the prepared statements of a connection of duerow's own engine; None: no psycopg, or no preparing."""
-    return None if getattr(raw, "prepare_threshold", None) is None else PreparedStatements(raw)
+def prepared_on(raw: Any, info: MutableMapping[str, Any]) -> PreparedStatements | None:
+    """Return the prepared statements of a connection of duerow's own engine; None: no psycopg, or no preparing.
+
+    Args:
+        raw: the driver's connection.
+        info: what SQLAlchemy's pool keeps about the connection.
+    """
+    if getattr(raw, "prepare_threshold", None) is None:
+        return None
+    kept: PreparedStatements = info.get(_KEY) or info.setdefault(_KEY, PreparedStatements(raw))
+    return kept

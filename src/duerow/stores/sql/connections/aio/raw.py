@@ -121,11 +121,6 @@ class Raw:
         await self._own_cursor.execute(text, values)
         return await self._fetched(self._own_cursor)
 
-    async def unprepare(self) -> None:
-        """Forget the prepared statements, before others use the connection or because a rollback has forgotten them."""
-        if self.prepared is not None:
-            await self.prepared.forget()
-
     async def answer(self) -> None:
         """Raise an error if the server has closed the connection."""
         await self._send("SELECT 1", None)
@@ -187,9 +182,12 @@ class Raw:
     async def rolled_back(self) -> bool:
         """Roll back; return whether that worked and the connection is still usable."""
         try:
+            if self.prepared is not None and self.prepared.is_busy():
+                return False
             if self._open():
                 await (self._sqlite("ROLLBACK", {}) if self._by_hand else self.raw.rollback())
-                await self.unprepare()
+                if self.prepared is not None:
+                    await self.prepared.recall()
         except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:

@@ -112,6 +112,8 @@ class BlockingConnections:
         else:
             steps = Raw(raw, self.dialect, self._texts, self._writing)
         steps.limit = self.read_timeout
+        if self.own:
+            steps.prepared = prepared_on(raw, lent.info)
         return Link(lent, steps)
 
     def _answers(self, link: Link) -> bool:
@@ -128,19 +130,8 @@ class BlockingConnections:
     def rest(self, link: Link) -> None:
         """Take back a connection after use."""
         if self.own and len(self._at_hand) < AT_HAND:
-            if not link.used:
-                link.execute.prepared = prepared_on(link.execute.raw)
             link.used = time.monotonic()
             self._at_hand.append(link)
-        else:
-            self._give_back(link)
-
-    def _give_back(self, link: Link) -> None:
-        """Return a connection to the pool."""
-        try:
-            link.execute.unprepare()
-        except Exception:  # it has just broken
-            _discard(link)
         else:
             link.lent.close()
 
@@ -150,8 +141,6 @@ class BlockingConnections:
         if is_lost(error) or not undone:
             _discard(link)
             self._close_at_rest()
-        elif link.execute.prepared is not None and not isinstance(error, Exception):
-            _discard(link)  # an answer may still be on its way
         else:
             with contextlib.suppress(Exception):  # a discarded connection may fail to close
                 self.rest(link)
@@ -273,7 +262,7 @@ class BlockingConnections:
     def _close_at_rest(self) -> None:
         while self._at_hand:
             with contextlib.suppress(IndexError):  # another thread was faster
-                _discard(self._at_hand.pop())
+                self._at_hand.pop().lent.close()
         if self.own:
             self.engine.dispose()
 

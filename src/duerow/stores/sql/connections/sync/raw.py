@@ -150,11 +150,6 @@ class Raw:
             self._cursor.execute(begin_postgresql(self.raw))
             self._by_hand = not self._ends_all
 
-    def unprepare(self) -> None:
-        """Forget the prepared statements, before others use the connection or because a rollback has forgotten them."""
-        if self.prepared is not None:
-            self.prepared.forget()
-
     def answer(self) -> None:
         """Raise an error if the server has closed the connection."""
         self._cursor.execute("SELECT 1")
@@ -176,12 +171,15 @@ class Raw:
     def rolled_back(self) -> bool:
         """Roll back; return whether that worked and the connection is still usable."""
         try:
+            if self.prepared is not None and self.prepared.is_busy():
+                return False
             if self._open():
                 if self._by_hand:
                     self._cursor.execute("ROLLBACK")
                 else:
                     self.raw.rollback()
-                self.unprepare()
+                if self.prepared is not None:
+                    self.prepared.recall()
         except Exception:  # the connection has just broken: the server rolls back, and the caller discards it
             return False
         finally:
