@@ -15,7 +15,6 @@ from sqlalchemy import (
     any_,
     bindparam,
     cast,
-    column,
     func,
     select,
 )
@@ -39,12 +38,17 @@ class PostgresArrays(GivenRows):
         ]
         if not differing:
             return select(*same).subquery(name)
-        arrays = (_array_of(f"{name}_{label}", kind) for label, kind in differing.items())
-        rows = func.unnest(*arrays).table_valued(*(column(label, kind) for label, kind in differing.items()))
+        # In a list of columns, the rows are made one at a time; in FROM, they would all be stored first.
+        rows = select(
+            *(
+                func.unnest(_array_of(f"{name}_{label}", kind), type_=kind).label(label)
+                for label, kind in differing.items()
+            )
+        )
         if not same:
-            return rows.render_derived(name=name)
-        unnested = rows.render_derived(name=f"{name}_rows")
-        return select(*unnested.c, *same).select_from(unnested).subquery(name)
+            return rows.subquery(name)
+        unnested = rows.subquery(f"{name}_rows")
+        return select(*unnested.c, *same).subquery(name)
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return one array literal per column: for thousands of values, that is far faster than the drivers' arrays."""
