@@ -10,7 +10,7 @@ from psycopg import sql
 
 import duerow
 from duerow import Draft, aio
-from duerow.errors import DuplicateKey, StoreRefused
+from duerow.errors import Conflict, DuplicateKey, StoreRefused
 from duerow.stores.sql.connections.engines import AT_HAND
 from duerow.stores.sql.connections.psycopg_cursors import numbered
 from duerow.stores.sql.connections.sync.connections import BlockingConnections
@@ -106,16 +106,60 @@ def test_calls_go_on_after_the_session_has_lost_what_was_prepared(face: Face, pl
 
 def lose_statements(db: Any) -> None:
     """Have the server deallocate what duerow has prepared in its one session, behind its back."""
+    deallocate(session(db))
+
+
+def session(db: Any) -> Any:
+    """libpq's connection of the one session of this handle."""
     connections = unwrapped(db).connections
     if isinstance(connections, BlockingConnections):
         [link] = connections._at_hand
     else:
         [hand] = connections._hands._hands.values()
         [link] = hand.idle
-    server = link.execute.raw.pgconn
+    return link.execute.raw.pgconn
+
+
+def deallocate(server: Any) -> None:
     found = server.exec_(b"SELECT name FROM pg_prepared_statements WHERE name LIKE 'duerow_%'")
     for row in range(found.ntuples):
         server.exec_(b"DEALLOCATE " + found.get_value(row, 0))
+
+
+def test_a_statement_that_is_missing_is_executed_by_a_cursor_or_its_transaction_is_repeated(place: Place) -> None:
+    text = "SELECT %(n)s::int"
+    with duerow.connect(place.url, prepare_threshold=0, **place.settings) as db, db.connections.open() as execute:
+        statements = execute.prepared
+        assert statements is not None
+        for _ in range(2):
+            assert statements.execute(text, {"n": 1}) == [(1,)]
+            deallocate(execute.raw.pgconn)
+            assert statements.execute(text, {"n": 1}) is None
+        assert statements.execute(text, {"n": 1}) == [(1,)]
+        execute.raw.execute("BEGIN")
+        deallocate(execute.raw.pgconn)
+        with pytest.raises(Conflict):
+            statements.execute(text, {"n": 1})
+        execute.raw.rollback()
+        assert statements.execute(text, {"n": 1}) == [(1,)]
+
+
+def test_a_rollback_leaves_prepared_what_duerow_has_prepared(face: Face, place: Place) -> None:
+    with face.connect(place.url, **place.settings) as db:
+        queue = db.queue("mail")
+        for number in range(OFTEN):
+            queue.push_many([Draft(number, key=f"{number}")], on_duplicate="reject")
+        before = names(db)
+        with pytest.raises(DuplicateKey):
+            queue.push_many([Draft(0, key="0")], on_duplicate="reject")
+        assert before <= names(db) != set()
+
+
+def names(db: Any) -> set[bytes]:
+    """What duerow has prepared in the one session of this handle."""
+    server = session(db)
+    found = server.exec_(b"SELECT name FROM pg_prepared_statements WHERE name LIKE 'duerow_%'")
+    return {found.get_value(row, 0) for row in range(found.ntuples)}
 
 
 def test_calls_go_on_after_psycopg_has_deallocated_everything_because_something_was_dropped(place: Place) -> None:

@@ -114,6 +114,8 @@ class AwaitedConnections:
     async def rest(self, link: AwaitedLink) -> None:
         """Take back a connection, without awaiting if possible: a cancellation there would lose the answer."""
         if self._keeps and self._hands.here().keep(link):
+            if link.execute.prepared is None:
+                link.execute.prepared = prepared_on(link.execute.raw)
             return
         pool = link.lent.sync_engine.pool
         if self.own and isinstance(pool, AsyncAdaptedQueuePool) and pool.checkedin() < pool.size():
@@ -164,10 +166,7 @@ class AwaitedConnections:
             return self.steps_through(connection, self._texts, alone)
         if self.in_parts:
             return self.steps_in_parts(pooled.driver_connection, self._texts, "own" if self.own else "lent")
-        steps = Raw(pooled.driver_connection, self.dialect, self._texts)
-        if self.own:
-            steps.prepared = prepared_on(steps.raw, pooled.info)
-        return steps
+        return Raw(pooled.driver_connection, self.dialect, self._texts)
 
     def join(self, within: Any) -> AsyncExecute:
         """Use the caller's transaction; see Connections.join."""

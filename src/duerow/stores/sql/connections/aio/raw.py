@@ -112,7 +112,10 @@ class Raw:
         return binary_cursor(psycopg.AsyncCursor, self.raw)
 
     async def _send(self, text: str, values: Any) -> Any:
-        if self.prepared is not None and values is not None:
+        if values is None:
+            await self._bare(text)
+            return []
+        if self.prepared is not None:
             rows = await self.prepared.execute(text, values)
             if rows is not None:
                 return rows
@@ -120,6 +123,12 @@ class Raw:
             self._own_cursor = self._cursor()
         await self._own_cursor.execute(text, values)
         return await self._fetched(self._own_cursor)
+
+    async def _bare(self, text: str) -> None:
+        """Execute a statement without values; if psycopg prepared it, its rollbacks would deallocate all others."""
+        if self._own_cursor is None:
+            self._own_cursor = self._cursor()
+        await self._own_cursor.execute(text, prepare=False)
 
     async def answer(self) -> None:
         """Raise an error if the server has closed the connection."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import UnboundExecutionError
@@ -40,12 +40,14 @@ from duerow.stores.sql.connections.ownership import Whose
 from duerow.stores.sql.connections.sync.handlers import BlockingTransaction
 from duerow.stores.sql.connections.sync.in_parts import InPartsThroughSqlalchemy, RawInParts
 from duerow.stores.sql.connections.sync.joined import JoinedExecute, check_database
-from duerow.stores.sql.connections.sync.prepared import prepared_on
+from duerow.stores.sql.connections.sync.prepared import PreparedStatements, prepared_on
 from duerow.stores.sql.connections.sync.raw import Raw
 from duerow.stores.sql.connections.sync.through_sqlalchemy import ThroughSqlalchemy
 from duerow.stores.sql.errors import explained, is_lost, unconnected, unusable
 from duerow.stores.sql.plans.context import Context
 from duerow.stores.sql.table_identity import place_of
+
+_PREPARED: Final = "duerow_prepared"
 
 
 class BlockingConnections:
@@ -113,7 +115,7 @@ class BlockingConnections:
             steps = Raw(raw, self.dialect, self._texts, self._writing)
         steps.limit = self.read_timeout
         if self.own:
-            steps.prepared = prepared_on(raw, lent.info)
+            steps.prepared = _prepared(lent, raw)
         return Link(lent, steps)
 
     def _answers(self, link: Link) -> bool:
@@ -333,6 +335,14 @@ class Opened:
         finally:
             if self.inside is not None:
                 GATE.leave(self.inside)
+
+
+def _prepared(lent: Any, raw: Any) -> PreparedStatements | None:
+    """Return the prepared statements of a pooled connection, which keeps them until it is closed."""
+    if _PREPARED not in lent.info:
+        lent.info[_PREPARED] = prepared_on(raw)
+    kept: PreparedStatements | None = lent.info[_PREPARED]
+    return kept
 
 
 def _discard(link: Link) -> None:

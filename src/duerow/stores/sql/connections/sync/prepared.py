@@ -6,7 +6,7 @@ psycopg's cursor prepares statements as well, but needs more of the processor fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -19,8 +19,6 @@ MOST: Final = 100
 
 MOST_TYPES: Final = 8
 """How many times a statement is prepared, each time for other types of values."""
-
-_KEY: Final = "duerow_prepared"
 
 _NUMBERS: Final = count()  # unique in this process, so a name is never used twice on a connection
 
@@ -45,7 +43,8 @@ class PreparedStatements:
     """The prepared statements of a connection, next to those that psycopg prepares itself.
 
     psycopg deallocates all of a session's statements if it has prepared some and then rolls back, or drops something.
-    `recall` must follow a rollback; otherwise a transaction in which a statement is missing is repeated.
+    `recall` must follow a rollback. Otherwise a cursor executes a statement that is missing; if it is missing in a
+    transaction, that is repeated.
 
     Args:
         raw: psycopg's connection.
@@ -67,10 +66,10 @@ class PreparedStatements:
     def execute(self, text: str, values: Mapping[str, Any]) -> list[Any] | None:
         """Execute a statement if it has been executed often; return its rows, [] if it has none.
 
-        None: it is for a cursor to execute; its executions are counted until it is prepared.
+        None: it was not executed and is for a cursor; its executions are counted until it is prepared.
 
         Raises:
-            Conflict: the session has lost its prepared statements.
+            Conflict: the session has lost its prepared statements, so its transaction has failed.
             psycopg.Error: as from a cursor.
         """
         known = self._known.get(text)
@@ -88,6 +87,8 @@ class PreparedStatements:
             known.names[types] = name
         pgconn.send_query_prepared(name, given, formats, self._binary)
         result = self._answer(known)
+        if result is None:
+            return None
         if result.status != self._rows:
             return []
         transformer.set_pgresult(result)
@@ -112,22 +113,25 @@ class PreparedStatements:
         return known
 
     def _answer(self, known: _Known) -> Any:
+        """Return the result of a statement; None if the session no longer has it, and no transaction is open."""
         results = self.connection.wait(self._answered(self.connection.pgconn))
         for result in results:  # an error of the commit comes after the rows
             if result.status != self._rows and result.status != self._done:
-                raise self._failed(known, result)
+                return self._failed(known, result)
         return results[0]
 
-    def _failed(self, known: _Known, result: Any) -> Exception:
+    def _failed(self, known: _Known, result: Any) -> None:
         from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName, error_from_result
+        from psycopg.pq import TransactionStatus
 
         error = error_from_result(result, encoding=self.connection.info.encoding)
-        if isinstance(error, InvalidSqlStatementName):
-            self._known.clear()
-            return Conflict("the session has lost its prepared statements; the transaction is repeated")
         if isinstance(error, FeatureNotSupported):  # perhaps because a column has another type since
             known.names.clear()
-        return error
+        if not isinstance(error, InvalidSqlStatementName):
+            raise error
+        self._known.clear()
+        if self.connection.pgconn.transaction_status != TransactionStatus.IDLE:
+            raise Conflict("the session has lost its prepared statements, so its transaction failed") from error
 
     def is_busy(self) -> bool:
         """Return whether an answer is still on its way, because its call was interrupted."""
@@ -145,14 +149,6 @@ class PreparedStatements:
                     del known.names[types]
 
 
-def prepared_on(raw: Any, info: MutableMapping[str, Any]) -> PreparedStatements | None:
-    """Return the prepared statements of a connection of duerow's own engine; None: no psycopg, or no preparing.
-
-    Args:
-        raw: the driver's connection.
-        info: what SQLAlchemy's pool keeps about the connection.
-    """
-    if getattr(raw, "prepare_threshold", None) is None:
-        return None
-    kept: PreparedStatements = info.get(_KEY) or info.setdefault(_KEY, PreparedStatements(raw))
-    return kept
+def prepared_on(raw: Any) -> PreparedStatements | None:
+    """Return the prepared statements of a connection of duerow's own engine; None: no psycopg, or no preparing."""
+    return None if getattr(raw, "prepare_threshold", None) is None else PreparedStatements(raw)

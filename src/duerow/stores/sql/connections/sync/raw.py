@@ -147,13 +147,20 @@ class Raw:
                 self._cursor.execute("BEGIN IMMEDIATE")
                 self._by_hand = True
         elif self.raw.autocommit:
-            self._cursor.execute(begin_postgresql(self.raw))
+            self._bare(begin_postgresql(self.raw))
             self._by_hand = not self._ends_all
 
     def answer(self) -> None:
         """Raise an error if the server has closed the connection."""
-        self._cursor.execute("SELECT 1")
+        self._bare("SELECT 1")
         self._cursor.fetchall()
+
+    def _bare(self, text: str) -> None:
+        """Execute a statement without values; if psycopg prepared it, its rollbacks would deallocate all others."""
+        if self._ends_all:
+            self._cursor.execute(text, prepare=False)
+        else:
+            self._cursor.execute(text)
 
     def commit(self) -> None:
         """Commit, if a transaction is open."""
