@@ -97,16 +97,11 @@ def test_calls_go_on_after_the_session_has_lost_what_was_prepared(face: Face, pl
     with face.connect(place.url, prepare_threshold=0, **place.settings) as db:
         queue = db.queue("mail")
         for number in range(OFTEN):
-            lose_statements(db)
+            deallocate(session(db))
             queue.push(number)
-            lose_statements(db)
+            deallocate(session(db))
             queue.push_many([Draft(number, key=f"{number}"), Draft(number, key=f"{number} 2")], on_duplicate="replace")
         assert queue.count() == 3 * OFTEN
-
-
-def lose_statements(db: Any) -> None:
-    """Have the server deallocate what duerow has prepared in its one session, behind its back."""
-    deallocate(session(db))
 
 
 def session(db: Any) -> Any:
@@ -120,10 +115,16 @@ def session(db: Any) -> Any:
     return link.execute.raw.pgconn
 
 
-def deallocate(server: Any) -> None:
+def names(server: Any) -> set[bytes]:
+    """What duerow has prepared in a session."""
     found = server.exec_(b"SELECT name FROM pg_prepared_statements WHERE name LIKE 'duerow_%'")
-    for row in range(found.ntuples):
-        server.exec_(b"DEALLOCATE " + found.get_value(row, 0))
+    return {found.get_value(row, 0) for row in range(found.ntuples)}
+
+
+def deallocate(server: Any) -> None:
+    """Have the server deallocate what duerow has prepared in a session, behind its back."""
+    for name in names(server):
+        server.exec_(b"DEALLOCATE " + name)
 
 
 def test_a_statement_that_is_missing_is_executed_by_a_cursor_or_its_transaction_is_repeated(place: Place) -> None:
@@ -149,17 +150,10 @@ def test_a_rollback_leaves_prepared_what_duerow_has_prepared(face: Face, place: 
         queue = db.queue("mail")
         for number in range(OFTEN):
             queue.push_many([Draft(number, key=f"{number}")], on_duplicate="reject")
-        before = names(db)
+        before = names(session(db))
         with pytest.raises(DuplicateKey):
             queue.push_many([Draft(0, key="0")], on_duplicate="reject")
-        assert before <= names(db) != set()
-
-
-def names(db: Any) -> set[bytes]:
-    """What duerow has prepared in the one session of this handle."""
-    server = session(db)
-    found = server.exec_(b"SELECT name FROM pg_prepared_statements WHERE name LIKE 'duerow_%'")
-    return {found.get_value(row, 0) for row in range(found.ntuples)}
+        assert before <= names(session(db)) != set()
 
 
 def test_calls_go_on_after_psycopg_has_deallocated_everything_because_something_was_dropped(place: Place) -> None:

@@ -27,7 +27,7 @@ class Raw:
     Attributes:
         unproven: whether its own thread must still check that the connection is not in autocommit mode.
         limit: the time limit of an interactive read; None: no limit.
-        prepared: the connection's prepared statements, if it is psycopg's and only duerow uses it.
+        prepared: the connection's prepared statements, if it is psycopg's and of duerow's own engine.
     """
 
     limit: timedelta | None = None
@@ -112,23 +112,15 @@ class Raw:
         return binary_cursor(psycopg.AsyncCursor, self.raw)
 
     async def _send(self, text: str, values: Any) -> Any:
-        if values is None:
-            await self._bare(text)
-            return []
-        if self.prepared is not None:
+        if self.prepared is not None and values is not None:
             rows = await self.prepared.execute(text, values)
             if rows is not None:
                 return rows
         if self._own_cursor is None:
             self._own_cursor = self._cursor()
-        await self._own_cursor.execute(text, values)
+        # If psycopg prepared a BEGIN, its rollbacks would deallocate what duerow has prepared.
+        await self._own_cursor.execute(text, values, prepare=False if values is None else None)
         return await self._fetched(self._own_cursor)
-
-    async def _bare(self, text: str) -> None:
-        """Execute a statement without values; if psycopg prepared it, its rollbacks would deallocate all others."""
-        if self._own_cursor is None:
-            self._own_cursor = self._cursor()
-        await self._own_cursor.execute(text, prepare=False)
 
     async def answer(self) -> None:
         """Raise an error if the server has closed the connection."""

@@ -32,7 +32,7 @@ class Raw:
 
     Attributes:
         limit: the time limit of an interactive read; None: no limit.
-        prepared: the connection's prepared statements, if it is psycopg's and only duerow uses it.
+        prepared: the connection's prepared statements, if it is psycopg's and of duerow's own engine.
     """
 
     limit: timedelta | None = None
@@ -58,8 +58,6 @@ class Raw:
             if self._other_text or self.texts.lenient:
                 with read_by(self.raw, told_text if self.texts.lenient else str):
                     return self._read(step, text, values)
-            if self.limit is None or not step.statement.bounded:
-                return self._rows(step, text, values)
             return self._read(step, text, values)
         except Exception as error:
             if not self.texts.lenient and is_garbled(error):
@@ -156,7 +154,7 @@ class Raw:
         self._cursor.fetchall()
 
     def _bare(self, text: str) -> None:
-        """Execute a statement without values; if psycopg prepared it, its rollbacks would deallocate all others."""
+        """Execute a statement without values; psycopg does not prepare it, see the awaited twin."""
         if self._ends_all:
             self._cursor.execute(text, prepare=False)
         else:

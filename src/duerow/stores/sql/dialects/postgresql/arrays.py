@@ -47,7 +47,7 @@ class PostgresArrays(GivenRows):
         )
         if not same:
             return rows.subquery(name)
-        unnested = rows.subquery(f"{name}_rows")
+        unnested = rows.subquery(f"{name}_rows")  # on its own, so that the planner sees the other values as constants
         return select(*unnested.c, *same).subquery(name)
 
     def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
