@@ -139,7 +139,7 @@ def takes_chunks(messages: MessageStore, drafts: Sequence[Draft], payloads: Payl
     """Return the store's part that takes pushes chunk by chunk if this push is large and has no keys; else None."""
     if len(drafts) <= ENCODED_AT_ONCE or payloads.seals or not isinstance(messages, PushesChunks):
         return None
-    keyless = set(map(type, drafts)) == {Draft} and all(draft.key is None for draft in drafts)
+    keyless = set(map(type, drafts)) == {Draft} and [draft.key for draft in drafts].count(None) == len(drafts)
     return messages if keyless else None
 
 

@@ -69,11 +69,14 @@ class Texts:
     def __init__(self, dialect: Dialect, driver: SqlDialect, raw: bool, lenient: bool = False) -> None:
         self.lenient = lenient
         self.dialect, self._most = dialect.written(driver, raw), dialect.most_values
+        self._spelled = dialect.spelling(self.dialect)
         self._kind: Any = None
 
     def of(self, step: Step) -> tuple[str, Any]:
         """Return a step's text and values."""
-        statement = step.statement
+        statement, values = step.statement, step.values
+        if self._spelled is not None:
+            values = self._spelled(values)
         text: Text | None = statement.texts.get(self._kind)
         if text is None and statement.kept:
             self._know_kind()
@@ -81,25 +84,26 @@ class Texts:
             if text is None:
                 text = statement.texts[self._kind] = self._compile(statement)
         if text is None:
-            return self._of_shared(step)
-        return text.text, text.values(step.values)
+            return self._of_shared(statement, values)
+        return text.text, text.values(values)
 
-    def _of_shared(self, step: Step) -> tuple[str, Any]:
+    def _of_shared(self, statement: Statement, values: Mapping[str, Any]) -> tuple[str, Any]:
         """Return the text and values of a step with a single-use statement."""
         self._know_kind()
-        key = _key(step.statement.element)
+        key = _key(statement.element)
         if key is None:
-            own = self._compile(step.statement)
-            return own.text, own.values(step.values)
+            own = self._compile(statement)
+            return own.text, own.values(values)
         shared = (self._kind, key.key)
         text = _shared.get(shared)
         if text is None:
-            text = _shared[shared] = self._compile(step.statement, key)
-        return text.text, text.values_of(key, step.values)
+            text = _shared[shared] = self._compile(statement, key)
+        return text.text, text.values_of(key, values)
 
     def _know_kind(self) -> None:
         # Drivers of a kind compile to the same text. The kind is only known after a connection has been made.
-        self._kind = (type(self.dialect), self.dialect.paramstyle, self.dialect.server_version_info)
+        driver = self.dialect
+        self._kind = (type(driver), driver.paramstyle, driver.server_version_info, self._spelled)
 
     def _compile(self, statement: Statement, key: Any = None) -> Text:
         text = Text(statement, self.dialect, key)

@@ -109,7 +109,7 @@ class Context:
         differing = {name: column for name, column in values.items() if name not in alike}
         return self.step(
             statement.alike(frozenset(alike) - absent, absent),
-            {**bound, **self.dialect.pack("given", differing), **(more or {})},
+            {**bound, **self.dialect.pack("given", differing, statement.types), **(more or {})},
         )
 
     def row(self, entry: Entry) -> tuple[Any, ...]:

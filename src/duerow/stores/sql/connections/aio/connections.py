@@ -199,7 +199,8 @@ class AwaitedConnections:
 
     def callers_texts(self, connection: AsyncConnection) -> Texts:
         """Return the texts for the caller's SQLAlchemy driver."""
-        key = f"sqlalchemy+{connection.dialect.driver}"
+        own = connection.dialect is self.engine.dialect  # its connections may take values that others do not
+        key = "own" if own else f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         return self._callers_texts[key]

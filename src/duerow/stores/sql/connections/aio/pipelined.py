@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 from duerow.stores.sql.connections.psycopg_cursors import is_psycopgs
+from duerow.stores.sql.dialects.postgresql.array_values import ArrayValue
 
 IN_FLIGHT: Final = 4 << 20
 """How many characters several statements may have until they are answered, which limits the memory for them."""
@@ -76,8 +77,12 @@ async def send_all(raw: Any, cursor: Callable[[], Any], statements: AsyncIterato
 
 
 def _size(text: str, values: Mapping[str, Any]) -> int:
-    """Return the number of characters of a statement and its values, which are arrays as text for many messages."""
-    return len(text) + sum(len(value) for value in values.values() if isinstance(value, str))
+    """Return the number of characters of a statement and its values, which are arrays for many messages."""
+    return len(text) + sum(
+        value.size if isinstance(value, ArrayValue) else len(value)
+        for value in values.values()
+        if isinstance(value, ArrayValue | str)
+    )
 
 
 async def send_together(raw: Any, cursor: Callable[[], Any], statements: AsyncIterator[tuple[str, Any]]) -> list[Any]:

@@ -200,7 +200,8 @@ class BlockingConnections:
             raise not_ours(connection, self.dialect.callers, self.dialect.name, "blocking")
         check_begun(connection.connection, self.dialect.callers)
         self.detect_server(connection.connection.driver_connection)
-        key = f"sqlalchemy+{connection.dialect.driver}"
+        own = connection.dialect is self.engine.dialect  # its connections may take values that others do not
+        key = "own" if own else f"sqlalchemy+{connection.dialect.driver}"
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         joined = self.steps_through(connection, self._callers_texts[key])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ARRAY,
@@ -18,11 +18,23 @@ from sqlalchemy import (
     func,
     select,
 )
-from sqlalchemy.types import TypeEngine
+from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import NullType, TypeEngine
 
-from duerow.stores.sql.dialects.base.given_rows import GivenRows
+from duerow.stores.sql.dialects.base.given_rows import NO_TYPES, GivenRows, Spelling
+from duerow.stores.sql.dialects.base.json_values import JsonText
+from duerow.stores.sql.dialects.postgresql.array_values import (
+    ArrayValue,
+    BigIntArray,
+    JsonArray,
+    TextArray,
+    literal,
+    takes_array_values,
+)
 
-_SEPARATOR = "\x1f"
+_TEXT: Final = frozenset((str, type(None)))
 
 
 class PostgresArrays(GivenRows):
@@ -50,9 +62,15 @@ class PostgresArrays(GivenRows):
         unnested = rows.subquery(f"{name}_rows")  # on its own, so that the planner sees the other values as constants
         return select(*unnested.c, *same).subquery(name)
 
-    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Return one array literal per column: for thousands of values, that is far faster than the drivers' arrays."""
-        return {f"{name}_{label}": _literal(values) for label, values in columns.items()}
+    def pack(
+        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]] = NO_TYPES
+    ) -> dict[str, Any]:
+        """Return one array per column, which is far faster than the drivers' arrays for thousands of values."""
+        return {f"{name}_{label}": _array(values, types.get(label)) for label, values in columns.items()}
+
+    def spelling(self, driver: SqlDialect) -> Spelling | None:
+        """Return a function that writes arrays as text, unless the driver takes them as they are."""
+        return None if takes_array_values(driver) else _as_text
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
@@ -76,25 +94,35 @@ class PostgresArrays(GivenRows):
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
-    """Return a bound array literal as an array."""
-    return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
+    """Return a bound value of `pack` as an array."""
+    return cast(_Sent(bindparam(name, type_=NullType())), ARRAY(kind))
 
 
-def _literal(values: Sequence[Any]) -> str:
-    """Return values as the text of a PostgreSQL array."""
-    kinds = set(map(type, values))
-    if kinds <= {int}:
-        return "{" + ",".join(map(str, values)) + "}"
-    if kinds == {str}:
-        joined = _SEPARATOR.join(values)
-        if joined.count(_SEPARATOR) == len(values) - 1:
-            return '{"' + _escaped(joined).replace(_SEPARATOR, '","') + '"}'
-    return "{" + ",".join(map(_element, values)) + "}"
+class _Sent(FunctionElement[Any]):
+    """A bound array as the driver sends it: as an array, or as text."""
+
+    inherit_cache = True
+    type = NullType()
 
 
-def _element(value: Any) -> str:
-    return "NULL" if value is None else f'"{_escaped(str(value))}"'
+@compiles(_Sent)
+def _write_sent(element: _Sent, compiler: Any, **kw: Any) -> str:
+    [bound] = element.clauses
+    sent: str = compiler.process(bound, **kw)
+    return sent if takes_array_values(compiler.dialect) else f"CAST({sent} AS TEXT)"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def _as_text(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: str(value) if isinstance(value, ArrayValue) else value for name, value in values.items()}
+
+
+def _array(values: Sequence[Any], kind: TypeEngine[Any] | None) -> ArrayValue | str:
+    """Return values as an array of a type that duerow sends in binary form, or as text."""
+    if isinstance(kind, BigInteger):
+        try:
+            return BigIntArray(values)
+        except (TypeError, OverflowError):
+            return literal(values)
+    if isinstance(kind, JsonText | Text) and _TEXT.issuperset(map(type, values)):
+        return JsonArray(values) if isinstance(kind, JsonText) else TextArray(values)
+    return literal(values)

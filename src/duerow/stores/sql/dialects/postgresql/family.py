@@ -11,6 +11,7 @@ from duerow.store.backends import Naming
 from duerow.stores.sql import Family
 from duerow.stores.sql.connections.engines import Drivers, Settings, in_autocommit
 from duerow.stores.sql.dialects.postgresql import diagnosis
+from duerow.stores.sql.dialects.postgresql.array_values import adapt, take_array_values
 from duerow.stores.sql.dialects.postgresql.dialect import BLIND_WAYS, PostgreSQL
 
 
@@ -21,10 +22,12 @@ def _arguments(url: URL) -> dict[str, Any]:
 
 def _prepare(engine: Engine, settings: Settings) -> None:
     threshold = _threshold(settings.get("prepare_threshold", 5))
+    take_array_values(engine.dialect)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
         driver = getattr(connection, "driver_connection", connection)
+        adapt(driver)
         driver.prepare_threshold = None  # several statements at once cannot be prepared
         wanted = ["TIME ZONE 'UTC'"]
         if threshold is not None:  # otherwise a pooler may give this session to another client
