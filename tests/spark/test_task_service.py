@@ -154,6 +154,22 @@ def test_a_task_that_stays_is_replaced_before_it_ends(monkeypatch: pytest.Monkey
         assert (begun.begin(), begun.stay) == (1, [False, True])
 
 
+def test_a_task_stays_longer_if_nothing_happened_while_the_one_before_stayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with duerow.connect("memory://") as db:
+        begun = Begun(db, monkeypatch, parallelism=2, lasts=True)
+        lives = []
+        for happens in (lambda: None, lambda: None, begun.service.heard, lambda: None):
+            begun.begin()
+            [staying] = [task for task in begun.service._tasks.values() if task.stays]
+            assert staying.stays_until is not None
+            lives.append(staying.stays_until - begun.now + services.OVERLAP)
+            happens()
+            for task in begun.service._tasks.values():
+                task.over = not task.stays
+            begun.now = staying.stays_until
+        assert lives == [services.LIFE, services.QUIET_LIFE, services.QUIET_LIFE, services.LIFE]
+
+
 def test_a_task_that_would_only_wait_is_not_begun_while_other_stations_need_slots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

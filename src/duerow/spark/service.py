@@ -24,6 +24,10 @@ from duerow.sync.own_messages import OwnMessages
 LIFE: Final = 60.0
 """Seconds after which the task that stays ends, so that it does not keep an executor, or its memory, for ever."""
 
+QUIET_LIFE: Final = 300.0
+"""The same for a task that succeeds one during whose life nothing happened: each start takes most of a second of
+processor time, far more than waiting does."""
+
 OVERLAP: Final = 2.0
 """Seconds before its end at which its successor is started."""
 
@@ -84,6 +88,7 @@ class Service:
         self._recall = self._next_recall()
         self._recalled: set[str] = set()
         self._due_since: float | None = None
+        self._quiet = False
 
     def serves(self, job: Job) -> bool:
         """Whether a station is served by these tasks now, and has no rounds of its own."""
@@ -112,6 +117,10 @@ class Service:
         staying = [one.stays_until for one in self._tasks.values() if one.stays]
         return staying[0] - monotonic() if staying and staying[0] is not None else None
 
+    def heard(self) -> None:
+        """Record that something was pushed, so that the counts of the next task that stays will be of interest."""
+        self._quiet = False
+
     def begin(self, due: Collection[Job], may_wait: bool) -> Iterator[Callable[[], None]]:
         """Yield the work of each task that should begin now, for a thread of its own.
 
@@ -122,8 +131,9 @@ class Service:
         self._forget_ended()
         if not due:
             self._due_since = None
-        elif self._due_since is None:
-            self._due_since = monotonic()
+        else:
+            self._due_since = self._due_since or monotonic()
+            self.heard()
         stay = self._lasts and (bool(due) or may_wait) and not any(task.stays for task in self._tasks.values())
         behind = self._due_since is not None and monotonic() - self._due_since >= BEHIND
         more = behind or (bool(due) and not self._lasts and not self._tasks)
@@ -158,7 +168,10 @@ class Service:
 
     def _begin(self, number: int, served: Sequence[MessageJob], stays: bool) -> Callable[[], None]:
         needed = [*self._others, *(job for job in self._jobs if job.is_counted)]  # by others, which need slots
-        life = LIFE if stays and (self._run.places > 1 or not needed) else TURN
+        life = TURN
+        if stays and (self._run.places > 1 or not needed):
+            life = QUIET_LIFE if self._quiet else LIFE
+            self._quiet = True
         task = ServingTask(self._recall, monotonic() + max(life - OVERLAP, life / 2) if stays else None)
         terms = Terms(
             recall=task.recall,
