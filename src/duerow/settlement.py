@@ -218,11 +218,17 @@ def decide(message: Message, outcome: object, policy: RetryPolicy) -> Settlement
     return Commit()
 
 
+_INNOCENT: Final = frozenset((dict, str, int, float, bool, bytes, type(None)))
+"""The types of most return values, none of which can be a mistake."""
+
+
 def mistake(outcome: object) -> str | None:
     """Return what is wrong with the return value of a handler or station, or None if it may be intended.
 
     A mistake is a value whose code has not run yet, or one that contains settlements where they would be ignored.
     """
+    if type(outcome) in _INNOCENT:
+        return None
     if isinstance(outcome, CoroutineType):
         outcome.close()  # otherwise Python warns about it
         return "a coroutine, which is never awaited; give async functions to duerow.aio.Worker"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -151,7 +152,7 @@ class Payloads:
         """Whether errors and logs must not quote payloads."""
         return is_quiet(self._sealing)
 
-    @property
+    @cached_property
     def elsewhere(self) -> Payloads:
         """The payloads of target queues that are known only by name; see `duerow.payload.types.encode`."""
         return _Elsewhere(sealing=self._sealing)

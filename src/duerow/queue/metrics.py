@@ -150,10 +150,11 @@ class Metrics:
             tally = self._tally(queue)
             tally.done += number - len(others) - moved
             tally.moved += moved
-            for _, settlement in others:
-                name = _NAMES.get(type(settlement))
+            kinds = [type(settlement) for _, settlement in others]
+            for kind in set(kinds):
+                name = _NAMES.get(kind)
                 if name is not None:
-                    setattr(tally, name, getattr(tally, name) + 1)
+                    setattr(tally, name, getattr(tally, name) + kinds.count(kind))
 
     def buried(self, queue: str, number: int) -> None:
         """Count messages that a claim buried."""

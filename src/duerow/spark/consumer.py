@@ -51,6 +51,10 @@ OUTAGE: Final = 30.0
 """Seconds for which a task waits for a database that does not answer before the task fails."""
 
 
+_COUNTED: Final[dict[type, str]] = {Rollback: "failed", Bury: "buried", Release: "released"}
+"""The name under which each settlement is counted; all others as `settled`."""
+
+
 class Tally(msgspec.Struct):
     """What a task knows that it did. This is only a hint: the database has the true counts.
 
@@ -79,20 +83,16 @@ class Tally(msgspec.Struct):
         """The counts only, because observed values may quote payloads."""
         return ", ".join(f"{name}={getattr(self, name)}" for name in COUNTS)
 
-    def count(self, pairs: Iterable[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
+    def count(self, pairs: Sequence[tuple[BareReservation, Settlement]], refused: Iterable[Refused]) -> None:
         """Count turns that ended in one transaction; a refused turn that is still held ends in another."""
-        why = {one.receipt: one.error for one in refused}
-        for reservation, settlement in pairs:
-            if why and (error := why.get(reservation.receipt)) is not None:
-                self.refused += isinstance(error, LeaseLost)
-            elif isinstance(settlement, Rollback):
-                self.failed += 1
-            elif isinstance(settlement, Bury):
-                self.buried += 1
-            elif isinstance(settlement, Release):
-                self.released += 1
-            else:
-                self.settled += 1
+        if why := {one.receipt: one.error for one in refused}:
+            errors = [why.get(reservation.receipt) for reservation, _ in pairs]
+            self.refused += sum(isinstance(error, LeaseLost) for error in errors)
+            pairs = [pair for pair, error in zip(pairs, errors, strict=True) if error is None]
+        kinds = [type(settlement) for _, settlement in pairs]
+        for kind in set(kinds):
+            name = _COUNTED.get(kind, "settled")
+            setattr(self, name, getattr(self, name) + kinds.count(kind))
 
     def add(self, other: Tally) -> None:
         """Add the counts of another task."""

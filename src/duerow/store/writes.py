@@ -210,9 +210,12 @@ class Closed(msgspec.Struct, frozen=True, gc=False, tag=True):
 End = Committed | RolledBack | Buried | Released | Moved | Joined | Closed
 
 
+_FOLLOWED: Final = (Committed, Buried, Moved)
+
+
 def following(end: End) -> tuple[Entry, ...]:
     """Return the messages that are pushed in the transaction that ends a turn."""
-    return end.then if isinstance(end, Committed | Buried | Moved) else ()
+    return end.then if isinstance(end, _FOLLOWED) else ()
 
 
 ORDER_OF_EFFECT: Final[tuple[type[End], ...]] = (Closed, Joined, Committed, RolledBack, Buried, Released, Moved)

@@ -34,9 +34,12 @@ from duerow.stores.sql.plans.join import JoinPlans
 from duerow.stores.sql.plans.promote import PromotePlans
 from duerow.stores.sql.plans.push import Item, Place, PushPlans
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows, Step
+from duerow.stores.sql.statements import RECEIPT, OverRows, Step
 
 _ID: Final = attrgetter("id")
+_WITH_PAYLOAD: Final = (Moved, Committed)
+_WITH_ERROR: Final = (RolledBack, Buried)
+
 _TURN_ID: Final = attrgetter("receipt.id")
 
 
@@ -153,50 +156,69 @@ class SettlePlans(Plans):
         keep: Retention | None = None,
     ) -> Plan[None]:
         """End turns of one kind, in the order of id; remove the ended ones from `refused`."""
-        statement, names = self._endings[kind]
+        statement = self._endings[kind]
         size = None if kind is Released or (kind is Committed and keep is None) else _turn_size
         for chunk in self.context.chunks(sorted(items, key=_by_id), size):
             if keep is not None:
                 yield from self._history.keep([turn for _, turn in chunk], keep)
-            rows = [
-                (turn.receipt.id, turn.receipt.token, *(self._ended(turn.end) if names else ())) for _, turn in chunk
-            ]
-            ended = {(id, token) for id, token in (yield self.context.given(statement, (*RECEIPT, *names), rows))}
-            for place, turn in chunk:
-                if (turn.receipt.id, turn.receipt.token) in ended:
+            receipts = [turn.receipt for _, turn in chunk]
+            values = {
+                "id": [one.id for one in receipts],
+                "token": [one.token for one in receipts],
+                **self._values([turn.end for _, turn in chunk]),
+            }
+            ended = {(id, token) for id, token in (yield self.context.columns(statement, values))}
+            for (place, _), receipt in zip(chunk, receipts, strict=True):
+                if (receipt.id, receipt.token) in ended:
                     refused.pop(place, None)
 
     @property
-    def _endings(self) -> dict[type[End], tuple[OverRows, tuple[str, ...]]]:
-        """The statement for each end, and its columns in addition to the receipt."""
-        statements = self.context.statements
+    def _endings(self) -> dict[type[End], OverRows]:
+        """The statement for each end."""
+        settle = self.context.statements.settle
         return {
-            Committed: (statements.settle.commit, ()),
-            RolledBack: (statements.settle.roll_back, ("delay", "error")),
-            Buried: (statements.settle.bury, ("error",)),
-            Released: (statements.settle.release, ("due",)),
-            Moved: (statements.settle.move, ENTRY[1:]),
+            Committed: settle.commit,
+            RolledBack: settle.roll_back,
+            Buried: settle.bury,
+            Released: settle.release,
+            Moved: settle.move,
         }
 
-    def _ended(self, end: End) -> tuple[Any, ...]:
-        """Return the values of an end for the columns named in `_endings`."""
-        context = self.context
-        dialect = context.dialect
-        match end:
+    def _values(self, ends: Sequence[Any]) -> dict[str, Sequence[Any]]:
+        """Return what the statement for ends of one kind is given in addition to the receipts, column by column."""
+        dialect = self.context.dialect
+        match ends[0]:
             case Moved():
-                context.floors.lower(end.due)
-                if end.priority or end.group is not None:
-                    context.priorities.add(end.to, [PriorityLine(end.priority, end.group is not None)])
-                due, delay = dialect.write_moment(end.due), dialect.write_span(end.delay)
-                return (end.to, end.key, end.kind, end.payload, end.headers, end.group, end.priority, due, delay)
+                self._note_places(ends)
+                return {
+                    "queue": [end.to for end in ends],
+                    "key": [end.key for end in ends],
+                    "kind": [end.kind for end in ends],
+                    "payload": [end.payload for end in ends],
+                    "headers": [end.headers for end in ends],
+                    "group": [end.group for end in ends],
+                    "priority": [end.priority for end in ends],
+                    "due": [None if end.due is None else dialect.write_moment(end.due) for end in ends],
+                    "delay": [None if end.delay is None else dialect.write_span(end.delay) for end in ends],
+                }
             case RolledBack():
-                return (dialect.write_span(end.delay), end.error)
+                delays = [dialect.write_span(end.delay) for end in ends]
+                return {"delay": delays, "error": [end.error for end in ends]}
             case Buried():
-                return (end.error,)
+                return {"error": [end.error for end in ends]}
             case Released():
-                context.floors.lower(EPOCH if end.due_at is None else end.due_at)
-                return (dialect.write_moment(end.due_at),)
-        return ()
+                self.context.floors.lower(min(EPOCH if end.due_at is None else end.due_at for end in ends))
+                return {"due": [dialect.write_moment(end.due_at) for end in ends]}
+        return {}
+
+    def _note_places(self, ends: Sequence[Moved]) -> None:
+        """Tell this process's claims where moved messages will be."""
+        context = self.context
+        for end in ends:
+            if end.due is not None:
+                context.floors.lower(end.due)
+            if end.priority or end.group is not None:
+                context.priorities.add(end.to, [PriorityLine(end.priority, end.group is not None)])
 
     def _move(
         self,
@@ -365,6 +387,6 @@ def _turn_size(item: tuple[int, Turn]) -> int:
 
 
 def _end_size(end: End) -> int:
-    if isinstance(end, Moved | Committed):
+    if isinstance(end, _WITH_PAYLOAD):
         return len(end.payload or "") + len(end.headers or "")
-    return len(end.error or "") if isinstance(end, RolledBack | Buried) else 0
+    return len(end.error or "") if isinstance(end, _WITH_ERROR) else 0
