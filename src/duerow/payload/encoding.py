@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -134,6 +133,7 @@ class Payloads:
         self._queue, self._declared, self._sealing = queue, declared, sealing
         self._encode = codec.encode if declared is None else declared.encode
         self._read = codec.decode if declared is None else declared.decode
+        self._elsewhere: Payloads | None = None
         self._strict = sealing is not None and sealing.refuse_clear_text and not queue.endswith(SETS)
 
     @property
@@ -152,10 +152,12 @@ class Payloads:
         """Whether errors and logs must not quote payloads."""
         return is_quiet(self._sealing)
 
-    @cached_property
+    @property
     def elsewhere(self) -> Payloads:
         """The payloads of target queues that are known only by name; see `duerow.payload.types.encode`."""
-        return _Elsewhere(sealing=self._sealing)
+        if self._elsewhere is None:
+            self._elsewhere = _Elsewhere(sealing=self._sealing)
+        return self._elsewhere
 
     # Written.
 

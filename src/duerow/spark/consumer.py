@@ -91,7 +91,7 @@ class Tally(msgspec.Struct):
             pairs = [pair for pair, error in zip(pairs, errors, strict=True) if error is None]
         kinds = [type(settlement) for _, settlement in pairs]
         for kind in set(kinds):
-            name = _COUNTED.get(kind, "settled")
+            name = next((name for of, name in _COUNTED.items() if issubclass(kind, of)), "settled")
             setattr(self, name, getattr(self, name) + kinds.count(kind))
 
     def add(self, other: Tally) -> None:

@@ -40,6 +40,11 @@ class DriverSleep:
         self._wakeup = Wakeup(self, queue)
 
     @property
+    def hears(self) -> bool:
+        """Whether pushes end sleeps."""
+        return self._hears
+
+    @property
     def poll(self) -> float:
         """The longest sleep, in seconds: as long as an idle worker sleeps."""
         return poll_interval(self._hears).total_seconds()

@@ -239,7 +239,8 @@ class Runner:
                     sleep.started(self._start(threads))
                     if not self._running and not self._waits(until) and self._is_over(until):
                         break
-                    if sleep.sleep(self._longest_sleep(until), self._next, stop, service.takes_pushes_in):
+                    heard = sleep.sleep(self._longest_sleep(until), self._next, stop, service.takes_pushes_in)
+                    if heard or not sleep.hears:
                         service.heard()
                 service.recall()
             except Exception:

@@ -157,6 +157,7 @@ class Service:
             self._recalls.push([self._recalls.entry(self._recall, None, EPOCH)], "ignore")
         except DuerowError as error:
             LOG.warning("%s: cannot recall its tasks, which end later by themselves: %s", self._run.pipeline, error)
+        self.heard()  # those that follow have seen no quiet minute
         self._recalled.add(self._recall)
         self._recall = self._next_recall()
         for task in self._running:

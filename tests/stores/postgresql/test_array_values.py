@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.adapt import PyFormat
 from sqlalchemy import create_engine
 
 import duerow
@@ -15,6 +16,8 @@ from duerow import Draft, aio
 from duerow.stores.sql.connections.sync import pipelined
 from duerow.stores.sql.dialects.postgresql.array_values import ArrayValue, BigIntArray, JsonArray, TextArray, adapt
 from duerow.testing.conformance.fixtures import Place
+
+ECHO = "SELECT CAST(%s AS text[])"
 
 ODD = ["", "a", 'say "hi"', "back\\slash", "a\x1fb", "{,}", "NULL", "é€😀", "  ", "line\nbreak", "x" * 3_000, None]
 
@@ -45,7 +48,26 @@ def test_an_array_arrives_the_same_in_both_forms(element: str, value: ArrayValue
 def test_text_is_sent_in_the_encoding_of_the_connection(place: Place) -> None:
     with psycopg.connect(place.url, client_encoding="latin1") as connection:
         adapt(connection)
-        assert connection.execute("SELECT %s", [TextArray(["é", "b"])]).fetchone() == (["é", "b"],)
+        assert connection.execute(ECHO, [TextArray(["é", "b"])]).fetchone() == (["é", "b"],)
+
+
+def test_text_is_utf_8_for_a_server_that_knows_no_encoding(place: Place) -> None:
+    with psycopg.connect(place.url, client_encoding="sql_ascii") as connection:
+        adapt(connection)
+        assert connection.execute(ECHO, [TextArray(["é"])]).fetchone() == ([b"\xc3\xa9"],)
+
+
+def test_lists_of_the_user_are_still_written_by_psycopg_and_no_connection_adds_a_class(place: Place) -> None:
+    with psycopg.connect(place.url) as connection, psycopg.connect(place.url) as other:
+        adapt(connection)
+        adapt(other)
+        made = [one.adapters.get_dumper(TextArray, PyFormat.AUTO) for one in (connection, other)]
+        assert made[0] is made[1]
+        connection.execute("CREATE TEMPORARY TABLE lists (texts text[], numbers bigint[])")
+        with connection.cursor().copy("COPY lists FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["text[]", "int8[]"])
+            copy.write_row((["a"], [1]))
+        assert connection.execute("SELECT * FROM lists").fetchone() == (["a"], [1])
 
 
 @pytest.mark.parametrize("wrong", ["text", 2**63, 1.5, None])
@@ -84,7 +106,23 @@ def test_a_large_push_is_sent_in_binary_form(place: Place, monkeypatch: pytest.M
     assert JsonArray in kinds
 
 
-async def test_awaited_batches_are_settled_and_moved_with_binary_arrays(place: Place) -> None:
+def test_a_connection_of_another_handle_does_not_change_what_a_users_connection_is_sent(place: Place) -> None:
+    engine = create_engine(place.url.replace("postgresql:", "postgresql+psycopg:", 1))
+    with duerow.connect(place.url, **place.settings) as db, duerow.connect(place.url, **place.settings) as other:
+        queue = db.queue("mail")
+        other.queue("work").push(0)
+
+        def handle(message: duerow.Message, connection: Any) -> None:
+            queue.push_many([Draft("a", key="1"), Draft("b", key="2")], within=connection)
+
+        duerow.Worker(other.queue("work"), handle, transactional=True).run(until="idle")
+        with engine.begin() as connection:
+            queue.push_many([Draft("c", key="3"), Draft("d", key="4")], within=connection)
+        assert sorted(message.payload for message in queue.find()) == ["a", "b", "c", "d"]
+    engine.dispose()
+
+
+async def test_awaited_batches_arrive_and_are_settled(place: Place) -> None:
     async with await aio.connect(place.url, **place.settings) as db:
         queue = db.queue("mail")
         await queue.push_many([Draft(text, key=str(number)) for number, text in enumerate(ODD)])

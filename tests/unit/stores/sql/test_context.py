@@ -72,7 +72,7 @@ def test_a_column_with_equal_values_is_bound_once_but_not_all_of_them_since_thei
     assert {"given_id", "given_token"} <= context.given(receipts, RECEIPT, [(1, 7)]).values.keys()
     some = context.given(receipts, RECEIPT, [(1, 7), (2, 7)]).values
     assert some["given_token"] == 7
-    assert str(some["given_id"]) == context.dialect.pack("given", {"id": [1, 2]})["given_id"]
+    assert some["given_id"] == context.dialect.pack("given", {"id": [1, 2]})["given_id"]
     equal = context.given(receipts, RECEIPT, [(1, 7), (1, 7)]).values
     assert sorted(type(equal[name]) is int for name in ("given_id", "given_token")) == [False, True]
 

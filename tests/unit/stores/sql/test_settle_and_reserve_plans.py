@@ -55,7 +55,7 @@ def test_commits_and_a_claim_are_two_statements_in_one_step(store: SqlStore) -> 
     assert isinstance(several, Several)
     assert several.alone
     settling, claiming = several.steps
-    assert str(settling.values["given_id"]) == "{1,2}"
+    assert settling.values["given_id"] == "{1,2}"
     assert (claiming.values["queue_in"], claiming.values["limit_in"]) == ("mail", 5)
     assert [one.receipt for one in refused] == [Receipt(2, 1)]
     assert [one.id for one in reserved.records] == [7, 8]

@@ -154,14 +154,18 @@ class EntityStatementContext(StatementContext):
         return self.dialect.one_of_rows(self.ids, found)
 
     def over(
-        self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
+        self,
+        names: Sequence[str],
+        build: Callable[[Any], Executable],
+        optional: frozenset[str] = frozenset(),
+        inserts: bool = False,
     ) -> OverRows:
         """Return statements over rows, with the columns of the primary key in place of the id."""
         if self.identity.is_plain or "id" not in names:
-            return super().over(names, build, optional)
+            return super().over(names, build, optional, inserts)
         others = [name for name in names if name != "id"]
         types = super().over(others, build).types if others else {}
-        return OverRows(self.dialect, {**self.identity.kinds, **types}, build, optional)
+        return OverRows(self.dialect, {**self.identity.kinds, **types}, build, optional, inserts)
 
     @property
     def unsettled(self) -> ColumnElement[bool]:

@@ -107,10 +107,12 @@ class Context:
         absent = frozenset(name for name in statement.optional if name in alike and alike[name] is None)
         bound = {f"given_{name}": value for name, value in alike.items() if name not in absent}
         differing = {name: column for name, column in values.items() if name not in alike}
-        return self.step(
-            statement.alike(frozenset(alike) - absent, absent),
-            {**bound, **self.dialect.pack("given", differing, statement.types), **(more or {})},
-        )
+        dialect = self.dialect
+        if statement.inserts:
+            packed = dialect.pack_to_insert("given", differing, statement.types)
+        else:
+            packed = dialect.pack("given", differing)
+        return self.step(statement.alike(frozenset(alike) - absent, absent), {**bound, **packed, **(more or {})})
 
     def row(self, entry: Entry) -> tuple[Any, ...]:
         """Return an entry's values for the columns of ENTRY without the id."""

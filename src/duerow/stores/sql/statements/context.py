@@ -126,10 +126,14 @@ class StatementContext:
         return {}
 
     def over(
-        self, names: Sequence[str], build: Callable[[Any], Executable], optional: frozenset[str] = frozenset()
+        self,
+        names: Sequence[str],
+        build: Callable[[Any], Executable],
+        optional: frozenset[str] = frozenset(),
+        inserts: bool = False,
     ) -> OverRows:
         """Return a statement over rows with these columns; see OverRows."""
-        return OverRows(self.dialect, self._given_types(names), build, optional)
+        return OverRows(self.dialect, self._given_types(names), build, optional, inserts)
 
     def for_each(self, names: Sequence[str], ask: Callable[[Any], Select[Any]]) -> ForEach:
         """Return a query for each of some rows with these columns; see ForEach."""

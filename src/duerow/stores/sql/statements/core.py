@@ -138,6 +138,7 @@ class OverRows:
         types: the columns of the rows, and their types.
         build: builds the statement, given the rows as a table.
         optional: columns that are left out of the table if they have no values, to make the statement cheaper.
+        inserts: whether the rows are only inserted, and not joined with a table.
     """
 
     def __init__(
@@ -146,13 +147,15 @@ class OverRows:
         types: Mapping[str, TypeEngine[Any]],
         build: Callable[[Any], Executable],
         optional: frozenset[str] = frozenset(),
+        inserts: bool = False,
     ) -> None:
-        self.dialect, self.types, self.build, self.optional = dialect, types, build, optional
+        self.dialect, self.types, self.build, self.optional, self.inserts = dialect, types, build, optional, inserts
         self._statements: dict[tuple[frozenset[str], frozenset[str]], Statement] = {}
 
     def alike(self, alike: frozenset[str], absent: frozenset[str] = frozenset()) -> Statement:
         """Return the statement for rows with equal values in the columns `alike`, and no values in those `absent`."""
         if (alike, absent) not in self._statements:
             types = {name: kind for name, kind in self.types.items() if name not in absent}
-            self._statements[alike, absent] = Statement(self.build(self.dialect.given("given", types, alike)))
+            given = self.dialect.given_to_insert if self.inserts else self.dialect.given
+            self._statements[alike, absent] = Statement(self.build(given("given", types, alike)))
         return self._statements[alike, absent]

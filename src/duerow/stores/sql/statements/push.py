@@ -56,7 +56,7 @@ class PushStatements(StatementGroup):
             added = self.dialect.insert(self.message).from_select(list(fresh), rows)
             return self.if_free(added, [self.message.c.id], told_ids=True)
 
-        return self.over(ENTRY, build, OPTIONAL)
+        return self.over(ENTRY, build, OPTIONAL, inserts=True)
 
     @cached_property
     def insert_keyless(self) -> OverRows:
@@ -67,7 +67,7 @@ class PushStatements(StatementGroup):
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self.over(ENTRY[1:], build, OPTIONAL)
+        return self.over(ENTRY[1:], build, OPTIONAL, inserts=True)
 
     @cached_property
     def insert_grouped(self) -> OverRows:
@@ -81,7 +81,7 @@ class PushStatements(StatementGroup):
             rows = select(*fresh.values()).select_from(given)
             return self.dialect.insert(self.message).from_select(list(fresh), rows).returning(self.message.c.id)
 
-        return self.over((*ENTRY[1:], "behind"), build, OPTIONAL)
+        return self.over((*ENTRY[1:], "behind"), build, OPTIONAL, inserts=True)
 
     @cached_property
     def next_ids(self) -> Statement:

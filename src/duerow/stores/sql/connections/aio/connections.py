@@ -75,7 +75,7 @@ class AwaitedConnections:
     def begin_texts(self) -> None:
         """Start compiling statements for the store's current dialect."""
         self._texts = Texts(self.dialect, self.engine.dialect, self._raw)
-        self._callers_texts: dict[str, Texts] = {}
+        self._callers_texts: dict[Any, Texts] = {}
 
     def open(self) -> Opened:
         """Lend a connection; see Connections.open."""
@@ -199,8 +199,8 @@ class AwaitedConnections:
 
     def callers_texts(self, connection: AsyncConnection) -> Texts:
         """Return the texts for the caller's SQLAlchemy driver."""
-        own = connection.dialect is self.engine.dialect  # its connections may take values that others do not
-        key = "own" if own else f"sqlalchemy+{connection.dialect.driver}"
+        # Connections of another handle's own engine take values that those of a user's engine do not.
+        key = (connection.dialect.driver, self.dialect.spelling(connection.dialect))
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         return self._callers_texts[key]

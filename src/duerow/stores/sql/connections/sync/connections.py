@@ -75,7 +75,7 @@ class BlockingConnections:
     def begin_texts(self) -> None:
         """Start compiling statements for the store's current dialect."""
         self._texts = Texts(self.dialect, self.engine.dialect, raw=True)
-        self._callers_texts: dict[str, Texts] = {}
+        self._callers_texts: dict[Any, Texts] = {}
 
     def _begin_anew(self) -> None:
         # The last used connections are kept at hand: getting one from the pool costs a third of a push.
@@ -200,8 +200,8 @@ class BlockingConnections:
             raise not_ours(connection, self.dialect.callers, self.dialect.name, "blocking")
         check_begun(connection.connection, self.dialect.callers)
         self.detect_server(connection.connection.driver_connection)
-        own = connection.dialect is self.engine.dialect  # its connections may take values that others do not
-        key = "own" if own else f"sqlalchemy+{connection.dialect.driver}"
+        # Connections of another handle's own engine take values that those of a user's engine do not.
+        key = (connection.dialect.driver, self.dialect.spelling(connection.dialect))
         if key not in self._callers_texts:
             self._callers_texts[key] = Texts(self.dialect, connection.dialect, raw=False, lenient=True)
         joined = self.steps_through(connection, self._callers_texts[key])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, select, tuple_
 from sqlalchemy import Dialect as SqlDialect
@@ -13,9 +12,6 @@ from sqlalchemy.types import TypeEngine
 
 from duerow.stores.sql.dialects.base.expressions import Expressions
 from duerow.stores.sql.dialects.base.json_values import encode_json
-
-NO_TYPES: Final[Mapping[str, TypeEngine[Any]]] = MappingProxyType({})
-
 
 Spelling = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Writes the values of a step in another way."""
@@ -31,23 +27,32 @@ class GivenRows(Expressions):
         If every column has the same value in all rows, the table has one row.
         """
 
-    def pack(
-        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]] = NO_TYPES
-    ) -> dict[str, Any]:
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return the bound values of a `given` table's columns that differ from row to row.
 
         A single column is packed as a plain array, not as an array of arrays.
-
-        Args:
-            name: the table's name.
-            columns: the values, column by column.
-            types: the types of the columns, if they are known.
         """
         if not columns:
             return {}
         if len(columns) == 1:
             return {name: encode_json(next(iter(columns.values()))).decode()}
         return {name: encode_json(list(zip(*columns.values(), strict=True))).decode()}
+
+    def given_to_insert(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return the same as `given` for rows that are only inserted, and not joined with a table."""
+        return self.given(name, columns, alike)
+
+    def pack_to_insert(
+        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]]
+    ) -> dict[str, Any]:
+        """Return the bound values of a `given_to_insert` table's columns that differ from row to row.
+
+        Args:
+            name: the table's name.
+            columns: the values, column by column.
+            types: the types of the columns.
+        """
+        return self.pack(name, columns)
 
     def spelling(self, driver: SqlDialect) -> Spelling | None:
         """Return a function that writes a step's values as a driver takes them; None: it takes what `pack` returns."""

@@ -24,7 +24,7 @@ from sqlalchemy.dialects.mssql import DATETIME2, NVARCHAR
 from sqlalchemy.types import TypeEngine
 
 from duerow.stores.sql.dialects.base import JsonText
-from duerow.stores.sql.dialects.base.given_rows import NO_TYPES, GivenRows
+from duerow.stores.sql.dialects.base.given_rows import GivenRows
 from duerow.stores.sql.dialects.base.json_values import encode_json
 from duerow.stores.sql.dialects.mssql.compiler import BYTEWISE, NTH, Word
 from duerow.stores.sql.dialects.mssql.keys import is_users, typed
@@ -49,9 +49,7 @@ class TsqlRows(GivenRows):
         query = text(f"SELECT {', '.join(shown)}{rows}")
         return query.bindparams(*binds).columns(column(NTH, Integer()), *typed).subquery(name)
 
-    def pack(
-        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]] = NO_TYPES
-    ) -> dict[str, Any]:
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return the columns that differ as JSON text: an array of rows, or a single list of values for `among`."""
         if list(columns) == ["value"]:
             return {f"{name}_value": encode_json(list(columns["value"])).decode()}

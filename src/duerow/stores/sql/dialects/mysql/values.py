@@ -41,7 +41,7 @@ from sqlalchemy.types import NullType, TypeDecorator, TypeEngine
 from duerow.clock import FIRST
 from duerow.store import IndexKind
 from duerow.stores.sql.dialects.base import LONGEST_KEY, Member, const
-from duerow.stores.sql.dialects.base.given_rows import NO_TYPES, GivenRows
+from duerow.stores.sql.dialects.base.given_rows import GivenRows
 from duerow.stores.sql.dialects.base.json_values import encode_json
 from duerow.stores.sql.dialects.base.payload_indexes import PayloadIndexes
 from duerow.stores.sql.dialects.mysql.server import BYTEWISE
@@ -218,13 +218,11 @@ class MySqlValues(GivenRows, PayloadIndexes):
             return f"CAST({bound} AS DATE)"
         return f"CAST({bound} AS {'DATETIME(6)' if isinstance(kind, DateTime) else 'SIGNED'})"
 
-    def pack(
-        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]] = NO_TYPES
-    ) -> dict[str, Any]:
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return a single list of values for `among` unchanged, and everything else as JSON."""
         if list(columns) == ["value"]:
             return {f"{name}_value": tuple(columns["value"]) or (None,)}
-        return super().pack(name, columns, types)
+        return super().pack(name, columns)
 
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return an `IN` condition with a list that the driver writes out."""

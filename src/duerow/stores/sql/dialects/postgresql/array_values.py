@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cache
 from struct import Struct
 from typing import Any, ClassVar, Final
 
@@ -30,18 +31,16 @@ class ArrayValue:
         values: its elements.
 
     Attributes:
-        oid: PostgreSQL's number of the array's type.
         element: PostgreSQL's number of the elements' type.
     """
 
     __slots__ = ("values",)
-    oid: ClassVar[int]
     element: ClassVar[int]
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the array as text."""
         return literal(self.values)
 
@@ -72,14 +71,14 @@ class TextArray(ArrayValue):
     """An array of text."""
 
     __slots__ = ()
-    oid, element = 1009, 25
+    element = 25
 
 
 class JsonArray(ArrayValue):
     """An array of JSON, from JSON as text."""
 
     __slots__ = ()
-    oid, element = 199, 114
+    element = 114
 
 
 class BigIntArray(ArrayValue):
@@ -90,7 +89,7 @@ class BigIntArray(ArrayValue):
     """
 
     __slots__ = ()
-    oid, element = 1016, 20
+    element = 20
 
     def __init__(self, values: Iterable[int]) -> None:
         super().__init__(array("q", values))
@@ -159,19 +158,23 @@ def takes_array_values(driver: SqlDialect) -> bool:
 
 def adapt(connection: Any) -> None:
     """Let a psycopg connection send these arrays in binary form."""
-    for kind, dumper in _dumpers():
+    dumper = _dumper()
+    for kind in ARRAY_VALUES:
         connection.adapters.register_dumper(kind, dumper)
 
 
-def _dumpers() -> list[tuple[type[ArrayValue], Any]]:
+@cache
+def _dumper() -> Any:
+    """Return what writes the arrays for psycopg; it keeps each class that it was ever given."""
     from psycopg.adapt import Dumper
     from psycopg.pq import Format
 
     class ArrayDumper(Dumper):
         format = Format.BINARY
+        oid = 0  # the statement tells the server; with a number, psycopg would write lists of this type with it, too
 
         def dump(self, obj: Any) -> bytes:
             encoding = "utf-8" if self.connection is None else self.connection.info.encoding
-            return bytes(obj.binary(encoding))
+            return bytes(obj.binary("utf-8" if encoding == "ascii" else encoding))
 
-    return [(kind, type(f"{kind.__name__}Dumper", (ArrayDumper,), {"oid": kind.oid})) for kind in ARRAY_VALUES]
+    return ArrayDumper

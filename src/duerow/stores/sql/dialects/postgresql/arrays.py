@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -23,7 +23,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import NullType, TypeEngine
 
-from duerow.stores.sql.dialects.base.given_rows import NO_TYPES, GivenRows, Spelling
+from duerow.stores.sql.dialects.base.given_rows import GivenRows, Spelling
 from duerow.stores.sql.dialects.base.json_values import JsonText
 from duerow.stores.sql.dialects.postgresql.array_values import (
     ArrayValue,
@@ -41,32 +41,26 @@ class PostgresArrays(GivenRows):
     """Rows of bound values as arrays, one per column."""
 
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
-        """Return unnest of one array per column whose values differ, and the shared values."""
-        differing = {label: kind for label, kind in columns.items() if label not in alike}
-        same = [
-            cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
-            for label in columns
-            if label in alike
-        ]
-        if not differing:
-            return select(*same).subquery(name)
-        # In a list of columns, the rows are made one at a time; in FROM, they would all be stored first.
-        rows = select(
-            *(
-                func.unnest(_array_of(f"{name}_{label}", kind), type_=kind).label(label)
-                for label, kind in differing.items()
-            )
-        )
-        if not same:
-            return rows.subquery(name)
-        unnested = rows.subquery(f"{name}_rows")  # on its own, so that the planner sees the other values as constants
-        return select(*unnested.c, *same).subquery(name)
+        """Return unnest of one array per column whose values differ, and the shared values.
 
-    def pack(
-        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]] = NO_TYPES
+        The arrays are cast from text, so that PostgreSQL plans a join without knowing how many rows there are: for
+        thousands, it would read whole tables, and lock rows in another order.
+        """
+        return _unnested(name, columns, alike, _array_of)
+
+    def given_to_insert(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
+        """Return the same with arrays as the driver sends them."""
+        return _unnested(name, columns, alike, _sent_array_of)
+
+    def pack(self, name: str, columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Return one array literal per column: for thousands of values, that is far faster than the drivers' arrays."""
+        return {f"{name}_{label}": literal(values) for label, values in columns.items()}
+
+    def pack_to_insert(
+        self, name: str, columns: Mapping[str, Sequence[Any]], types: Mapping[str, TypeEngine[Any]]
     ) -> dict[str, Any]:
-        """Return one array per column, which is far faster than the drivers' arrays for thousands of values."""
-        return {f"{name}_{label}": _array(values, types.get(label)) for label, values in columns.items()}
+        """Return one array per column, if possible of a type that duerow sends in binary form."""
+        return {f"{name}_{label}": _array(values, types[label]) for label, values in columns.items()}
 
     def spelling(self, driver: SqlDialect) -> Spelling | None:
         """Return a function that writes arrays as text, unless the driver takes them as they are."""
@@ -93,8 +87,40 @@ class PostgresArrays(GivenRows):
         return column == any_(values)
 
 
+def _unnested(
+    name: str,
+    columns: Mapping[str, TypeEngine[Any]],
+    alike: frozenset[str],
+    array_of: Callable[[str, TypeEngine[Any]], ColumnElement[Any]],
+) -> Any:
+    differing = {label: kind for label, kind in columns.items() if label not in alike}
+    same = [
+        cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
+        for label in columns
+        if label in alike
+    ]
+    if not differing:
+        return select(*same).subquery(name)
+    # In a list of columns, the rows are made one at a time; in FROM, they would all be stored first.
+    rows = select(
+        *(
+            func.unnest(array_of(f"{name}_{label}", kind), type_=kind).label(label)
+            for label, kind in differing.items()
+        )
+    )
+    if not same:
+        return rows.subquery(name)
+    unnested = rows.subquery(f"{name}_rows")  # on its own, so that the planner sees the other values as constants
+    return select(*unnested.c, *same).subquery(name)
+
+
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
-    """Return a bound value of `pack` as an array."""
+    """Return a bound array literal as an array."""
+    return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
+
+
+def _sent_array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound value of `pack_to_insert` as an array."""
     return cast(_Sent(bindparam(name, type_=NullType())), ARRAY(kind))
 
 
@@ -116,13 +142,12 @@ def _as_text(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: str(value) if isinstance(value, ArrayValue) else value for name, value in values.items()}
 
 
-def _array(values: Sequence[Any], kind: TypeEngine[Any] | None) -> ArrayValue | str:
-    """Return values as an array of a type that duerow sends in binary form, or as text."""
-    if isinstance(kind, BigInteger):
+def _array(values: Sequence[Any], kind: TypeEngine[Any]) -> ArrayValue | str:
+    if type(kind) is BigInteger:
         try:
             return BigIntArray(values)
         except (TypeError, OverflowError):
             return literal(values)
-    if isinstance(kind, JsonText | Text) and _TEXT.issuperset(map(type, values)):
-        return JsonArray(values) if isinstance(kind, JsonText) else TextArray(values)
+    if type(kind) in (JsonText, Text) and _TEXT.issuperset(map(type, values)):
+        return JsonArray(values) if type(kind) is JsonText else TextArray(values)
     return literal(values)
