@@ -42,7 +42,10 @@ STEPS = (
 )
 """What both do in each round."""
 
-UNMEASURED = ("push for the worker", "push for the worker of single messages")
+SPARK_STEPS = ("push for Spark", "relay on Spark")
+"""What both also do on PostgreSQL with `--spark`, each with a Spark session of its own."""
+
+UNMEASURED = ("push for the worker", "push for the worker of single messages", "push for Spark")
 """What was measured under another name."""
 
 WARMING = 2
@@ -70,9 +73,10 @@ def main() -> int:
                     which: stack.enter_context(process(source, url[which], wanted.messages))
                     for which, source in sources.items()
                 }
+                steps = [*STEPS, *(SPARK_STEPS if wanted.spark and family == "PostgreSQL" else ())]
                 for turn in range(-WARMING, wanted.rounds):
                     order = sorted(sources, reverse=turn % 2 == 1)
-                    for step in STEPS:
+                    for step in steps:
                         for which in order:
                             seconds = asked[which](step)
                             if turn >= 0 and step not in UNMEASURED:
@@ -108,6 +112,19 @@ def serve(url: str, count: int) -> None:
     def work(batch: int = BATCH) -> None:
         duerow.Worker(queue, lambda message: None, batch=batch, concurrency=1).run(until="idle")
 
+    def push_for_spark() -> None:
+        done = db.queue("versions-out")
+        while reservations := done.reserve_many(BATCH):
+            done.commit_many(reservations)
+        push_many()
+
+    def relay_on_spark() -> None:
+        from duerow.spark import run, session
+
+        relay = duerow.Relay("versions", lambda message: message.payload, to="versions-out")
+        pipeline = duerow.Pipeline("versions", [relay], outputs=["versions-out"])
+        run(pipeline, url, spark=session(cores=2), until="idle")
+
     done: list[tuple[Callable[[], None], int]] = [
         (push_singly, single),
         (settle_singly, single),
@@ -117,8 +134,10 @@ def serve(url: str, count: int) -> None:
         (work, count),
         (push_singly, single),
         (partial(work, 1), single),
+        (push_for_spark, count),
+        (relay_on_spark, count),
     ]
-    steps = dict(zip(STEPS, done, strict=True))
+    steps = dict(zip([*STEPS, *SPARK_STEPS], done, strict=True))
     for line in sys.stdin:
         step, messages = steps[line.strip()]
         start = time.perf_counter()
@@ -180,6 +199,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("commit", nargs="?", help="the commit to compare with")
     parser.add_argument("--rounds", type=int, default=30, help="of which the median is taken (default: 30)")
     parser.add_argument("--messages", type=int, default=2_000, help="in each step; a tenth of it one by one")
+    parser.add_argument("--spark", action="store_true", help="also run a relay on Spark")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if not (wanted.commit or wanted.child):

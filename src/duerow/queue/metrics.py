@@ -152,8 +152,7 @@ class Metrics:
             tally.moved += moved
             kinds = [type(settlement) for _, settlement in others]
             for kind in set(kinds):
-                name = _NAMES.get(kind)
-                if name is not None:
+                if name := next((name for of, name in _NAMES.items() if issubclass(kind, of)), None):
                     setattr(tally, name, getattr(tally, name) + kinds.count(kind))
 
     def buried(self, queue: str, number: int) -> None:

@@ -55,7 +55,8 @@ class UnknownKinds(Edits[P]):
     @property
     def only(self) -> Mapping[str, Collection[str]]:
         """The kinds that claims ask for, by the queue's name; empty if they ask for all kinds."""
-        return {} if self._only is None else {self.name: self._only}
+        only = self._only  # a claim in another thread may change it
+        return {} if only is None else {self.name: only}
 
     @property
     def unknown(self) -> Mapping[str, Mapping[str, int]]:

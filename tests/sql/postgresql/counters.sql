@@ -2,11 +2,12 @@
 -- Add numbers to the lifetimes of their queues.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
     given.process, given.done, given.failed, given.dead, given.moved
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_minute AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS minute, unnest(CAST(CAST(:given_process AS TEXT) AS TEXT[])) AS process,
-    unnest(CAST(CAST(:given_done AS TEXT) AS BIGINT[])) AS done, unnest(CAST(CAST(:given_failed AS TEXT) AS BIGINT[]))
-    AS failed, unnest(CAST(CAST(:given_dead AS TEXT) AS BIGINT[])) AS dead, unnest(CAST(CAST(:given_moved AS TEXT) AS
-    BIGINT[])) AS moved) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS minute,
+    unnest(CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])) AS process, unnest(CAST(CAST(:given_done::VARCHAR AS
+    TEXT) AS BIGINT[])) AS done, unnest(CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[])) AS failed,
+    unnest(CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[])) AS dead, unnest(CAST(CAST(:given_moved::VARCHAR AS
+    TEXT) AS BIGINT[])) AS moved) AS given
 WHERE 1 = 1
 ORDER BY given.queue
 ON CONFLICT (queue, minute, process) DO UPDATE
@@ -39,12 +40,13 @@ RETURNING duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duer
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
     given.minute, given.process, given.done, given.failed, given.dead, given.moved, CAST(given.waiting AS JSON) AS
     waiting, CAST(given.handling AS JSON) AS handling
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_minute AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS minute, unnest(CAST(CAST(:given_process AS TEXT) AS TEXT[])) AS process,
-    unnest(CAST(CAST(:given_done AS TEXT) AS BIGINT[])) AS done, unnest(CAST(CAST(:given_failed AS TEXT) AS BIGINT[]))
-    AS failed, unnest(CAST(CAST(:given_dead AS TEXT) AS BIGINT[])) AS dead, unnest(CAST(CAST(:given_moved AS TEXT) AS
-    BIGINT[])) AS moved, unnest(CAST(CAST(:given_waiting AS TEXT) AS TEXT[])) AS waiting,
-    unnest(CAST(CAST(:given_handling AS TEXT) AS TEXT[])) AS handling) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS minute,
+    unnest(CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])) AS process, unnest(CAST(CAST(:given_done::VARCHAR AS
+    TEXT) AS BIGINT[])) AS done, unnest(CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[])) AS failed,
+    unnest(CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[])) AS dead, unnest(CAST(CAST(:given_moved::VARCHAR AS
+    TEXT) AS BIGINT[])) AS moved, unnest(CAST(CAST(:given_waiting::VARCHAR AS TEXT) AS TEXT[])) AS waiting,
+    unnest(CAST(CAST(:given_handling::VARCHAR AS TEXT) AS TEXT[])) AS handling) AS given
 WHERE 1 = 1
 ON CONFLICT (queue, minute, process) DO UPDATE
 SET done = excluded.done, failed = excluded.failed, dead = excluded.dead, moved = excluded.moved, waiting =

@@ -4,8 +4,8 @@ UPDATE sms_message
 SET sending_status='dead', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
     sending_leased_until=NULL, sending_last_error=coalesce(CAST(given.error AS JSON), sms_message.sending_last_error),
     sending_finished_at=statement_timestamp()
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_error AS TEXT) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
 WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
     CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
@@ -15,8 +15,8 @@ RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 UPDATE sms_message
 SET sending_status='done', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
     sending_leased_until=NULL, sending_last_error=NULL, sending_finished_at=statement_timestamp()
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
     CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
@@ -25,8 +25,8 @@ RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 DELETE
 FROM sms_message
-USING (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END AND
     sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token
@@ -35,8 +35,9 @@ RETURNING sms_message.id, sms_message.sending_token
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 DELETE
 FROM shipment
-USING (SELECT unnest(CAST(CAST(:given_id_1 AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2 AS TEXT) AS
-    INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token AS TEXT) AS BIGINT[])) AS token) AS given
+USING (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1,
+    unnest(CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token::VARCHAR AS
+    TEXT) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
     = given.id_1 AND shipment.number = given.id_2 AND CASE WHEN (shipment.sending_token = given.token) THEN true ELSE
     false END
@@ -46,8 +47,8 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT sms_message.id AS id
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 JOIN sms_message ON sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
     FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
@@ -61,8 +62,8 @@ RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT shipment.tenant AS tenant, shipment.number AS number
-FROM (SELECT unnest(CAST(CAST(:given_id_1 AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2 AS TEXT) AS
-    INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token AS TEXT) AS BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2::VARCHAR
+    AS TEXT) AS INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS token) AS given
 JOIN shipment ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND CASE WHEN (shipment.sending_token =
     given.token) THEN true ELSE false END AND CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN
     true ELSE false END FOR NO KEY UPDATE OF shipment SKIP LOCKED) UPDATE shipment
@@ -75,8 +76,8 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token, shipment.sen
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 JOIN sms_message ON sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 
@@ -91,7 +92,7 @@ SELECT sms_message.id, 'sms_message.sending', 'null', 'json', NULL AS anon_1, NU
     anon_3, coalesce(sms_message.sending_first_due_at, sms_message.sending_due_at, sms_message.sending_place_at,
     statement_timestamp()) AS coalesce__1, sms_message.sending_last_attempt_at, CAST(sms_message.sending_last_error AS
     TEXT) AS sending_last_error
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 JOIN sms_message ON sms_message.id = given.id
 
 -- statement: next_due
@@ -101,8 +102,9 @@ SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
 WHERE sms_message.sending_due_at >= :floor::TIMESTAMP WITH TIME ZONE) AS anon_1, statement_timestamp() AS
     statement_timestamp_1
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_grouped AS TEXT) AS
-    BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped,
+    unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority) AS given
 
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
@@ -111,8 +113,9 @@ UPDATE sms_message
 SET sending_due_at=coalesce(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
     sending_attempts=(sms_message.sending_attempts - 1), sending_token=(sms_message.sending_token + 1),
     sending_leased_by=NULL, sending_leased_until=NULL
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    due) AS given
 WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
     CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
@@ -250,9 +253,9 @@ UPDATE sms_message
 SET sending_status='error', sending_due_at=(statement_timestamp() + (given.delay * INTERVAL '1 microsecond')),
     sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL, sending_leased_until=NULL,
     sending_last_error=coalesce(CAST(given.error AS JSON), sms_message.sending_last_error)
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay, unnest(CAST(CAST(:given_error
-    AS TEXT) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay,
+    unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
 WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
     CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1

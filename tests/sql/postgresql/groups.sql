@@ -20,7 +20,7 @@ FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
     AND other.id != duerow_message.id
 LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_5
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 JOIN duerow_message ON duerow_message.id = given.id
 
 -- statement: promote_next
@@ -34,8 +34,9 @@ WHERE other.queue = given.queue AND other."group" >= given."group" AND other."gr
 ORDER BY other."group", other.id
 LIMIT 1
 FOR UPDATE) AS id
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_group AS TEXT) AS
-    TEXT[])) AS "group") AS given))) AND duerow_message.leased_by IS NULL
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS "group") AS given))) AND duerow_message.leased_by
+    IS NULL
 RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: put_behind
@@ -48,7 +49,7 @@ SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + 
     duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
     coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
     ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 WHERE duerow_message.id = given.id
 
 -- statement: take_turns
@@ -56,5 +57,5 @@ WHERE duerow_message.id = given.id
 -- leased.
 UPDATE duerow_message
 SET leased_by='taken away'
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 WHERE duerow_message.id = given.id

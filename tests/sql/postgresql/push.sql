@@ -3,7 +3,7 @@
 DELETE
 FROM duerow_noted
 WHERE duerow_noted.name IN (SELECT given.name
-FROM (SELECT unnest(CAST(CAST(:given_name AS TEXT) AS TEXT[])) AS name) AS given)
+FROM (SELECT unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS name) AS given)
 RETURNING duerow_noted.name
 
 -- statement: forget_staged
@@ -11,22 +11,23 @@ RETURNING duerow_noted.name
 DELETE
 FROM duerow_staged
 WHERE duerow_staged.staging_id IN (SELECT given.staging_id
-FROM (SELECT unnest(CAST(CAST(:given_staging_id AS TEXT) AS BIGINT[])) AS staging_id) AS given)
+FROM (SELECT unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS staging_id) AS given)
 
 -- statement: forget_stagings
 -- Delete the given stagings.
 DELETE
 FROM duerow_staging
 WHERE duerow_staging.id IN (SELECT given.id
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given)
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given)
 
 -- statement: hasten
 -- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_due AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_due::VARCHAR AS
+    TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS
+    delay) AS given
 WHERE duerow_message.id = given.id AND duerow_message.leased_by IS NULL AND coalesce(duerow_message.due_at,
     duerow_message.behind_at) > coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp())
@@ -35,8 +36,8 @@ RETURNING duerow_message.id
 -- statement: holder_ids
 -- Read the ids of the live messages that hold the given keys.
 SELECT found.queue, found.key, found.id
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key AS TEXT) AS
-    TEXT[])) AS key) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key) AS given
 JOIN LATERAL (SELECT duerow_message.queue AS queue, duerow_message.key AS key, duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.key = given.key AND duerow_message.key IS NOT NULL AND
@@ -48,8 +49,8 @@ LIMIT 1) AS found ON true
 SELECT found.id, found.queue, found.payload, found.kind, found.key, found.headers, found."group", found.priority,
     found.status, found.coalesce_1, found.first_due_at, found.attempts, found.token, found.leased_by,
     found.leased_until, found.created_at, found.last_attempt_at, found.last_error
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key AS TEXT) AS
-    TEXT[])) AS key) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key) AS given
 JOIN LATERAL (SELECT duerow_message.id AS id, duerow_message.queue AS queue, CAST(duerow_message.payload AS TEXT) AS
     payload, duerow_message.kind AS kind, duerow_message.key AS key, CAST(duerow_message.headers AS TEXT) AS headers,
     duerow_message."group" AS "group", duerow_message.priority AS priority, duerow_message.status AS status,
@@ -69,17 +70,19 @@ INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", pri
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.key, given.kind,
     given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
     given.attempts, given.token, given.created_at, given.last_attempt_at, CAST(given.last_error AS JSON) AS last_error
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_queue AS TEXT) AS
-    TEXT[])) AS queue, unnest(CAST(CAST(:given_key AS TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind AS TEXT)
-    AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS payload,
-    unnest(CAST(CAST(:given_headers AS TEXT) AS JSON[])) AS headers, unnest(CAST(CAST(:given_group AS TEXT) AS
-    TEXT[])) AS "group", unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority,
-    unnest(CAST(CAST(:given_status AS TEXT) AS TEXT[])) AS status, unnest(CAST(CAST(:given_due_at AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due_at, unnest(CAST(CAST(:given_first_due_at AS TEXT) AS TIMESTAMP WITH TIME
-    ZONE[])) AS first_due_at, unnest(CAST(CAST(:given_attempts AS TEXT) AS INTEGER[])) AS attempts,
-    unnest(CAST(CAST(:given_token AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_created_at AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS created_at, unnest(CAST(CAST(:given_last_attempt_at AS TEXT) AS TIMESTAMP WITH
-    TIME ZONE[])) AS last_attempt_at, unnest(CAST(CAST(:given_last_error AS TEXT) AS TEXT[])) AS last_error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_queue::VARCHAR
+    AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key,
+    unnest(CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS
+    TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS headers,
+    unnest(CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR
+    AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_status::VARCHAR AS TEXT) AS TEXT[])) AS status,
+    unnest(CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due_at,
+    unnest(CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS first_due_at,
+    unnest(CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[])) AS attempts,
+    unnest(CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS token,
+    unnest(CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS created_at,
+    unnest(CAST(CAST(:given_last_attempt_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS last_attempt_at,
+    unnest(CAST(CAST(:given_last_error::VARCHAR AS TEXT) AS TEXT[])) AS last_error) AS given
 WHERE 1 = 1
 ORDER BY given.queue, given.key, given.id
 ON CONFLICT (queue, key)
@@ -201,20 +204,23 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     given.token, given.queue, given.key, given.kind, given.payload, given.headers, given."group", given.priority,
     given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
     given.started_at, given.finished_at, given.worker, CAST(given.error AS JSON) AS error, given.until
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key AS
-    TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind AS TEXT) AS TEXT[])) AS kind,
-    unnest(CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers AS TEXT) AS
-    JSON[])) AS headers, unnest(CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS "group",
-    unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_outcome AS TEXT) AS
-    TEXT[])) AS outcome, unnest(CAST(CAST(:given_moved_to AS TEXT) AS TEXT[])) AS moved_to,
-    unnest(CAST(CAST(:given_attempts AS TEXT) AS INTEGER[])) AS attempts, unnest(CAST(CAST(:given_created_at AS TEXT)
-    AS TIMESTAMP WITH TIME ZONE[])) AS created_at, unnest(CAST(CAST(:given_first_due_at AS TEXT) AS TIMESTAMP WITH
-    TIME ZONE[])) AS first_due_at, unnest(CAST(CAST(:given_due_at AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due_at,
-    unnest(CAST(CAST(:given_started_at AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS started_at,
-    unnest(CAST(CAST(:given_finished_at AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS finished_at,
-    unnest(CAST(CAST(:given_worker AS TEXT) AS TEXT[])) AS worker, unnest(CAST(CAST(:given_error AS TEXT) AS TEXT[]))
-    AS error, unnest(CAST(CAST(:given_until AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS until) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind::VARCHAR AS TEXT)
+    AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload,
+    unnest(CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS headers, unnest(CAST(CAST(:given_group::VARCHAR
+    AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority,
+    unnest(CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[])) AS outcome,
+    unnest(CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[])) AS moved_to,
+    unnest(CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[])) AS attempts,
+    unnest(CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS created_at,
+    unnest(CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS first_due_at,
+    unnest(CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due_at,
+    unnest(CAST(CAST(:given_started_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS started_at,
+    unnest(CAST(CAST(:given_finished_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS finished_at,
+    unnest(CAST(CAST(:given_worker::VARCHAR AS TEXT) AS TEXT[])) AS worker, unnest(CAST(CAST(:given_error::VARCHAR AS
+    TEXT) AS TEXT[])) AS error, unnest(CAST(CAST(:given_until::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    until) AS given
 
 -- statement: next_ids
 -- Return `count` new ids, ascending.
@@ -238,7 +244,7 @@ RETURNING duerow_staging.id
 -- statement: noted_of
 -- Read which of the given names are noted.
 SELECT found.name
-FROM (SELECT unnest(CAST(CAST(:given_name AS TEXT) AS TEXT[])) AS name) AS given
+FROM (SELECT unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS name) AS given
 JOIN LATERAL (SELECT duerow_noted.name AS name
 FROM duerow_noted
 WHERE duerow_noted.name = given.name
@@ -315,11 +321,12 @@ SET kind=given.kind, payload=given.payload, headers=given.headers, "group"=given
     statement_timestamp()), behind_at=NULL, first_due_at=coalesce(given.due, statement_timestamp() + (given.delay *
     INTERVAL '1 microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL, last_attempt_at=NULL, last_error=NULL
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_kind AS TEXT) AS
-    TEXT[])) AS kind, unnest(CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers
-    AS TEXT) AS JSON[])) AS headers, unnest(CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS "group",
-    unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_due AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_kind::VARCHAR
+    AS TEXT) AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload,
+    unnest(CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS headers, unnest(CAST(CAST(:given_group::VARCHAR
+    AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority,
+    unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
 WHERE duerow_message.id = given.id
 
 -- statement: stage
@@ -327,13 +334,14 @@ WHERE duerow_message.id = given.id
 INSERT INTO duerow_staged (staging_id, place, queue, key, kind, payload, headers, "group", priority, due, delay)
     SELECT given.staging_id, given.place, given.queue, given.key, given.kind, given.payload, given.headers,
     given."group", given.priority, given.due, given.delay
-FROM (SELECT unnest(CAST(CAST(:given_staging_id AS TEXT) AS BIGINT[])) AS staging_id, unnest(CAST(CAST(:given_place AS
-    TEXT) AS INTEGER[])) AS place, unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_key AS TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind AS TEXT) AS TEXT[])) AS
-    kind, unnest(CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers AS TEXT) AS
-    JSON[])) AS headers, unnest(CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS "group",
-    unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_due AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS staging_id,
+    unnest(CAST(CAST(:given_place::VARCHAR AS TEXT) AS INTEGER[])) AS place, unnest(CAST(CAST(:given_queue::VARCHAR AS
+    TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key,
+    unnest(CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS
+    TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS headers,
+    unnest(CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR
+    AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME
+    ZONE[])) AS due, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
 
 -- statement: staged
 -- Read the entries of a staging in their order, starting at a place.

@@ -126,9 +126,9 @@ WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low
     coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
 WHERE duerow_queue.name = given.queue), 1 = 0) AS coalesce_1
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_grouped AS TEXT) AS
-    BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_low AS TEXT) AS INTEGER[])) AS low, unnest(CAST(CAST(:given_high
-    AS TEXT) AS INTEGER[])) AS high) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_low::VARCHAR
+    AS TEXT) AS INTEGER[])) AS low, unnest(CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS high) AS given
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -150,7 +150,7 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 WHERE duerow_message.id = given.id
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -172,8 +172,9 @@ FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
     :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS
     statement_timestamp_1
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_grouped AS TEXT) AS
-    BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped,
+    unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority) AS given
 
 -- statement: next_due-of_kinds
 -- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
@@ -186,8 +187,9 @@ FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
     (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
     duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_grouped AS TEXT) AS
-    BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority) AS given
+FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped,
+    unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority) AS given
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
@@ -466,8 +468,8 @@ SAVEPOINT duerow_row
 UPDATE duerow_message
 SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
     duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_error AS TEXT) AS
-    TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_error::VARCHAR
+    AS TEXT) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = given.id
 RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
 
@@ -476,7 +478,7 @@ RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow
 DELETE
 FROM duerow_message
 WHERE duerow_message.id IN (SELECT given.id
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given)
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given)
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS

@@ -3,8 +3,8 @@
 UPDATE duerow_message
 SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
     last_error=coalesce(CAST(given.error AS JSON), duerow_message.last_error)
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_error AS TEXT) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
@@ -12,8 +12,8 @@ RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 -- Delete the rows whose token matches; return their receipts.
 DELETE
 FROM duerow_message
-USING (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token
 
@@ -22,8 +22,8 @@ RETURNING duerow_message.id, duerow_message.token
 UPDATE duerow_message
 SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')), leased_until=(statement_timestamp()
     + (:lease::BIGINT * INTERVAL '1 microsecond'))
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
 
@@ -61,7 +61,7 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
 WHERE duerow_message.id = given.id
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at,
     duerow_message."group"
@@ -174,8 +174,8 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
 -- Read the rows of a queue whose token matches, with the columns of OUTLINE.
 SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
 WHERE duerow_message.queue = :queue_in::VARCHAR
@@ -189,13 +189,14 @@ SET queue=given.queue, key=given.key, kind=coalesce(given.kind, duerow_message.k
     statement_timestamp()), first_due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
     microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL, last_attempt_at=NULL, last_error=NULL
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS queue, unnest(CAST(CAST(:given_key AS
-    TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind AS TEXT) AS TEXT[])) AS kind,
-    unnest(CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers AS TEXT) AS
-    JSON[])) AS headers, unnest(CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS "group",
-    unnest(CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS priority, unnest(CAST(CAST(:given_due AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key, unnest(CAST(CAST(:given_kind::VARCHAR AS TEXT)
+    AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload,
+    unnest(CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS headers, unnest(CAST(CAST(:given_group::VARCHAR
+    AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority,
+    unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
@@ -207,8 +208,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
 FOR UPDATE OF duerow_message
@@ -219,8 +220,9 @@ FOR UPDATE OF duerow_message
 UPDATE duerow_message
 SET due_at=coalesce(given.due, duerow_message.place_at, duerow_message.first_due_at),
     attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    due) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
@@ -230,8 +232,8 @@ UPDATE duerow_message
 SET status='error', due_at=(statement_timestamp() + (given.delay * INTERVAL '1 microsecond')),
     token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL, last_error=coalesce(CAST(given.error AS
     JSON), duerow_message.last_error)
-FROM (SELECT unnest(CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token AS TEXT) AS
-    BIGINT[])) AS token, unnest(CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS delay, unnest(CAST(CAST(:given_error
-    AS TEXT) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
+    AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay,
+    unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1

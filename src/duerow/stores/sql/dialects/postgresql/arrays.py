@@ -103,10 +103,7 @@ def _unnested(
         return select(*same).subquery(name)
     # In a list of columns, the rows are made one at a time; in FROM, they would all be stored first.
     rows = select(
-        *(
-            func.unnest(array_of(f"{name}_{label}", kind), type_=kind).label(label)
-            for label, kind in differing.items()
-        )
+        *(func.unnest(array_of(f"{name}_{label}", kind), type_=kind).label(label) for label, kind in differing.items())
     )
     if not same:
         return rows.subquery(name)
