@@ -31,7 +31,7 @@ JOIN_SETS = "store/join_sets.py"
 FLOOR = "stores/sql/claim_floor.py"
 CLAIMS = "stores/sql/plans/claim.py"
 DIALECT = "stores/sql/dialects/postgresql/dialect.py"
-ARRAYS = "stores/sql/dialects/postgresql/arrays.py"
+ARRAY_VALUES = "stores/sql/dialects/postgresql/array_values.py"
 JSON_PATHS = "stores/sql/dialects/postgresql/json_paths.py"
 EXPRESSIONS = "stores/sql/dialects/base/expressions.py"
 STAGING = "stores/sql/statements/stage.py"
@@ -222,7 +222,7 @@ POSTGRESQL = [
         "a span is a thousand times as long",
         DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",
     ),
-    Mutation("a backslash in a list is one too few", ARRAYS, "_escaped", r""".replace("\\", "\\\\")""", ""),
+    Mutation("a backslash in a list is one too few", ARRAY_VALUES, "_escaped", r""".replace("\\", "\\\\")""", ""),
     Mutation("a lease that ended says so in other words", EXPRESSIONS, "ended_lease", 'const(" of ")', 'const(" in ")'),
     Mutation(
         "of a path the first name counts alone",

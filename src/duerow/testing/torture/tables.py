@@ -148,7 +148,8 @@ class Reader:
     def last_tick(self) -> datetime | None:
         """Return the last tick of the schedule that became a message; None if there was none."""
         with self._setting.open() as database:
-            return database.schedules()[0].last_at
+            schedules = database.schedules()
+            return schedules[0].last_at if schedules else None  # every program may have been killed before declaring it
 
     def rows(self) -> list[Row]:
         """Return all messages."""
