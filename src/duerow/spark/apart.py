@@ -30,8 +30,7 @@ class WatchedConsumer(TaskConsumer):
     """
 
     def _call(self, chunk: Chunk, tally: Tally) -> None:
-        left = self._station.lease.total_seconds() - (time.monotonic() - chunk.claimed_at)
-        with ending_process_after(left):
+        with ending_process_after(self._station.lease.total_seconds()):
             super()._call(chunk, tally)
 
 
@@ -39,7 +38,6 @@ class ApartConsumer(TaskConsumer):
     """A consumer whose function runs in a child of this process, which is killed when a call takes too long.
 
     During a slow call, the rest of the chunk is settled or given back, and the lease of the call's message is extended.
-    So it claims nothing ahead, which would have to be given back as well.
 
     Args:
         station: see TaskConsumer. A call may take as long as its timeout, or as its lease if it has none.
@@ -50,8 +48,6 @@ class ApartConsumer(TaskConsumer):
         key: identifies the station in the child.
         pickled: the station.
     """
-
-    claims_ahead = False
 
     def __init__(
         self, station: Station, database: Database, max_hops: int, chunk: int, *, calls: Calls, key: Key, pickled: bytes

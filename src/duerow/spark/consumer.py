@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import timedelta
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -46,9 +43,6 @@ FIRST: Final = 250
 
 HORIZON: Final = 0.25
 """The maximum number of seconds for a chunk, or a third of the lease if that is less; the rest is then released."""
-
-IN_VAIN: Final = 16
-"""For how many chunks nothing is claimed ahead after a claim that found nothing."""
 
 SHORT_TURN: Final = 0.5
 """Seconds after which a task ends as soon as another station has something due."""
@@ -197,15 +191,11 @@ class Chunk:
     Args:
         reservations: the messages, none of which has begun.
         horizon: the seconds after which no further message begins.
-        claimed_at: when they were claimed, on the monotonic clock in seconds; default: now.
     """
 
-    def __init__(
-        self, reservations: Sequence[BareReservation], horizon: float, claimed_at: float | None = None
-    ) -> None:
+    def __init__(self, reservations: Sequence[BareReservation], horizon: float) -> None:
         self.since = time.monotonic()
         self.until = self.since + horizon
-        self.claimed_at = self.since if claimed_at is None else claimed_at
         self.ended: list[Ended] = []
         self.waiting = deque(reservations)
 
@@ -219,24 +209,8 @@ class Chunk:
             self.end(self.waiting.popleft(), Release())
 
 
-class Claimed(NamedTuple):
-    """Claimed messages, and when they were claimed, on the monotonic clock in seconds."""
-
-    at: float
-    reservations: list[BareReservation]
-
-
-@cache
-def _claimer() -> ThreadPoolExecutor:
-    """Return the thread in which this process claims ahead."""
-    return ThreadPoolExecutor(1, "duerow-claim")
-
-
 class TaskConsumer(TaskSettler):
     """A station's consumer in a process.
-
-    While the function of a quick station is called for a full chunk, a thread claims the next one: the database works
-    on that claim while Python works on the messages.
 
     Args:
         station: the station whose function to call.
@@ -245,8 +219,6 @@ class TaskConsumer(TaskSettler):
         chunk: the maximum number of messages of a claim.
     """
 
-    claims_ahead = True
-
     def __init__(self, station: Station, database: Database, max_hops: int, chunk: int) -> None:
         # If each message has only one attempt, a crash must not take other messages of the chunk with it.
         self._chunk = 1 if station.policy.limit == 1 else chunk
@@ -254,9 +226,7 @@ class TaskConsumer(TaskSettler):
         sealing = database.encryption
         self._settlement = around(lambda message: station.settlement(message, max_hops, sealing), (), awaited=False)
         self._limit = min(FIRST, self._chunk)
-        self._fresh = station.lease.total_seconds() / 3
-        self._horizon = min(HORIZON, self._fresh)
-        self._without = 0  # chunks during which nothing is claimed ahead
+        self._horizon = min(HORIZON, station.lease.total_seconds() / 3)
 
     @property
     def name(self) -> str:
@@ -288,22 +258,16 @@ class TaskConsumer(TaskSettler):
         return tally
 
     def take(self, tally: Tally, most: int | None = None) -> bool:
-        """Claim and handle a chunk, and what was claimed ahead; return whether anything was due.
-
-        Nothing stays claimed afterwards, because the turns of other stations may take long.
+        """Claim and handle one chunk; return whether anything was due.
 
         Args:
             tally: what to add the counts to.
             most: how many messages the tally may count as claimed; None: any number.
         """
         limit = self._limit if most is None else min(self._limit, most - tally.claimed)
-        if not limit or not (claimed := self._claim(limit)).reservations:
+        if not limit or not (reservations := self._claim(limit)):
             return False
-        until = time.monotonic() + self._horizon / 2
-        more: Claimed | None = claimed
-        while more is not None:
-            ahead = most is None and time.monotonic() < until
-            more = self._handle(more, tally, ahead)
+        self._handle(reservations, tally)
         return True
 
     def mark_left(self, tally: Tally, known: bool) -> None:
@@ -318,54 +282,17 @@ class TaskConsumer(TaskSettler):
         except StoreUnavailable:
             return False  # the next claim waits for it
 
-    def _claim(self, limit: int) -> Claimed:
-        def claim() -> Claimed:
-            return Claimed(time.monotonic(), [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
+    def _claim(self, limit: int) -> list[BareReservation]:
+        return self.patiently(lambda: [*self._queue.reserve_many(limit, consumer=new_claim(WORKER))])
 
-        return self.patiently(claim)
-
-    def _handle(self, claimed: Claimed, tally: Tally, ahead: bool) -> Claimed | None:
-        """Handle a chunk; return the next one if it was claimed in the meantime, as it may be if `ahead`."""
-        begun, others = begin_with(claimed.reservations, self._chunk, self._station.policy.limit)
-        if others:  # before a message begins that could kill this process and use up the others' attempts
-            self._give_back(others, tally)
-        if not (ahead and self._may_claim_ahead(begun)):
-            self._work_on(begun, claimed.at, tally)
-            return None
-        claim = _claimer().submit(self._claim, self._chunk)
-        try:
-            self._work_on(begun, claimed.at, tally)
-        except BaseException:
-            with suppress(Exception):  # otherwise its messages are due again when their leases end
-                self._give_back(claim.result().reservations, tally)
-            raise
-        try:
-            next = claim.result()
-        except StoreUnavailable:
-            return None  # the next claim waits for it
-        if not next.reservations:
-            self._without = IN_VAIN  # groups, for example, whose next messages wait for this chunk
-            return None
-        if time.monotonic() - next.at > self._fresh:  # the settlement had to wait for the database
-            self._give_back(next.reservations, tally)
-            return None
-        return next
-
-    def _may_claim_ahead(self, begun: Sequence[BareReservation]) -> bool:
-        """Return whether the function is quick, and the last claim found as much as it asked for."""
-        if not self.claims_ahead or not len(begun) == self._limit == self._chunk > 1:
-            return False
-        self._without = max(0, self._without - 1)
-        return not self._without
-
-    def _give_back(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
-        chunk = Chunk(reservations, 0.0)
-        chunk.release()
-        self.settle(chunk.ended, tally)
-
-    def _work_on(self, begun: Sequence[BareReservation], claimed_at: float, tally: Tally) -> None:
+    def _handle(self, reservations: Sequence[BareReservation], tally: Tally) -> None:
         """Call the function for as many messages as the horizon allows, and end all turns in one transaction."""
-        chunk = Chunk(begun, self._horizon, claimed_at)
+        begun, others = begin_with(reservations, self._chunk, self._station.policy.limit)
+        if others:  # before a message begins that could kill this process and use up the others' attempts
+            given_back = Chunk(others, 0.0)
+            given_back.release()
+            self.settle(given_back.ended, tally)
+        chunk = Chunk(begun, self._horizon)
         self._call(chunk, tally)
         unbegun = len(chunk.waiting)
         self._learn(len(begun) - unbegun, len(begun), time.monotonic() - chunk.since)
