@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -34,6 +34,15 @@ MINUTE: Final = timedelta(minutes=1)
 
 _NAMES: Final[dict[type, str]] = {Commit: "done", Gather: "done", Rollback: "failed", Bury: "dead", Move: "moved"}
 """The name under which each settlement is counted; released messages are not counted."""
+
+
+def counts_by_name(
+    pairs: Sequence[tuple[BareReservation, Settlement]], names: Mapping[type, str]
+) -> Iterator[tuple[str | None, int]]:
+    """Yield how many settlements are counted under each name, in several parts; None: under no name."""
+    kinds = [type(settlement) for _, settlement in pairs]
+    for kind in set(kinds):
+        yield next((name for of, name in names.items() if issubclass(kind, of)), None), kinds.count(kind)
 
 
 @dataclass(slots=True)
@@ -150,10 +159,9 @@ class Metrics:
             tally = self._tally(queue)
             tally.done += number - len(others) - moved
             tally.moved += moved
-            kinds = [type(settlement) for _, settlement in others]
-            for kind in set(kinds):
-                if name := next((name for of, name in _NAMES.items() if issubclass(kind, of)), None):
-                    setattr(tally, name, getattr(tally, name) + kinds.count(kind))
+            for name, count in counts_by_name(others, _NAMES):
+                if name is not None:
+                    setattr(tally, name, getattr(tally, name) + count)
 
     def buried(self, queue: str, number: int) -> None:
         """Count messages that a claim buried."""

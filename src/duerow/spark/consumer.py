@@ -14,6 +14,7 @@ from duerow.errors import LeaseLost, StoreUnavailable
 from duerow.payload.encoding import is_quiet
 from duerow.pipeline import Station
 from duerow.plan import run
+from duerow.queue.metrics import counts_by_name
 from duerow.reservation import BareReservation
 from duerow.settlement import Bury, Release, Rollback, Settlement
 from duerow.store import Refused
@@ -89,10 +90,9 @@ class Tally(msgspec.Struct):
             errors = [why.get(reservation.receipt) for reservation, _ in pairs]
             self.refused += sum(isinstance(error, LeaseLost) for error in errors)
             pairs = [pair for pair, error in zip(pairs, errors, strict=True) if error is None]
-        kinds = [type(settlement) for _, settlement in pairs]
-        for kind in set(kinds):
-            name = next((name for of, name in _COUNTED.items() if issubclass(kind, of)), "settled")
-            setattr(self, name, getattr(self, name) + kinds.count(kind))
+        for named, count in counts_by_name(pairs, _COUNTED):
+            name = named or "settled"
+            setattr(self, name, getattr(self, name) + count)
 
     def add(self, other: Tally) -> None:
         """Add the counts of another task."""

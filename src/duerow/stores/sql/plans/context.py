@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from duerow.clock import Clock, HostClock
-from duerow.store import Entry
+from duerow.store import Entry, Moved
 from duerow.stores.sql.claim_floor import ClaimFloors
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.priorities import DrainCache, Priorities
@@ -132,17 +132,20 @@ class Context:
 
     def rows(self, entries: Sequence[Entry]) -> dict[str, Sequence[Any]]:
         """Return the values of entries for the columns of ENTRY without the id, column by column."""
-        dues, delays = [entry.due for entry in entries], [entry.delay for entry in entries]
+        return {"queue": [entry.queue for entry in entries], **self.contents(entries)}
+
+    def contents(self, given: Sequence[Entry | Moved]) -> dict[str, Sequence[Any]]:
+        """Return the same without the queue, for entries or moves."""
+        dialect = self.dialect
         return {
-            "queue": [entry.queue for entry in entries],
-            "key": [entry.key for entry in entries],
-            "kind": [entry.kind for entry in entries],
-            "payload": [entry.payload for entry in entries],
-            "headers": [entry.headers for entry in entries],
-            "group": [entry.group for entry in entries],
-            "priority": [entry.priority for entry in entries],
-            "due": [None if due is None else self.dialect.write_moment(due) for due in dues],
-            "delay": [None if delay is None else self.dialect.write_span(delay) for delay in delays],
+            "key": [one.key for one in given],
+            "kind": [one.kind for one in given],
+            "payload": [one.payload for one in given],
+            "headers": [one.headers for one in given],
+            "group": [one.group for one in given],
+            "priority": [one.priority for one in given],
+            "due": [None if one.due is None else dialect.write_moment(one.due) for one in given],
+            "delay": [None if one.delay is None else dialect.write_span(one.delay) for one in given],
         }
 
     def chunks(self, items: Sequence[T], size: Callable[[T], int] | None = None) -> Iterator[Sequence[T]]:

@@ -190,17 +190,7 @@ class SettlePlans(Plans):
         match ends[0]:
             case Moved():
                 self._note_places(ends)
-                return {
-                    "queue": [end.to for end in ends],
-                    "key": [end.key for end in ends],
-                    "kind": [end.kind for end in ends],
-                    "payload": [end.payload for end in ends],
-                    "headers": [end.headers for end in ends],
-                    "group": [end.group for end in ends],
-                    "priority": [end.priority for end in ends],
-                    "due": [None if end.due is None else dialect.write_moment(end.due) for end in ends],
-                    "delay": [None if end.delay is None else dialect.write_span(end.delay) for end in ends],
-                }
+                return {"queue": [end.to for end in ends], **self.context.contents(ends)}
             case RolledBack():
                 delays = [dialect.write_span(end.delay) for end in ends]
                 return {"delay": delays, "error": [end.error for end in ends]}

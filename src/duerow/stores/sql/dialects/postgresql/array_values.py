@@ -52,14 +52,15 @@ class ArrayValue:
     def binary(self, encoding: str) -> bytes:
         """Return the array in binary form, given the encoding of the connection."""
         parts: list[bytes] = [_NULL] * (2 * len(self.values))
-        if None in self.values:
+        nulls = None in self.values
+        if nulls:
             encoded = [None if value is None else value.encode(encoding) for value in self.values]
             parts[::2] = [_NULL if value is None else _length(value) for value in encoded]
             parts[1::2] = [value or b"" for value in encoded]
         else:
             parts[1::2] = texts = [value.encode(encoding) for value in self.values]
             parts[::2] = _lengths(texts)
-        return self._head(None in self.values) + b"".join(parts)
+        return self._head(nulls) + b"".join(parts)
 
     def _head(self, nulls: bool) -> bytes:
         return (
