@@ -7,9 +7,9 @@ SET status='new', due_at=coalesce(given.due, statement_timestamp() + (given.dela
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
     due, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
-    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
-    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
+    OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 RETURNING duerow_message.id
 
 -- statement: change-headers-payload
@@ -22,9 +22,9 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS kind,
     unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload, unnest(CAST(CAST(:given_headers::VARCHAR
     AS TEXT) AS JSON[])) AS headers) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
-    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
-    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
+    OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 RETURNING duerow_message.id
 
 -- statement: change-priority
@@ -36,9 +36,9 @@ SET priority=given.priority, due_at=CASE WHEN (duerow_message.leased_until > sta
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority)
     AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
-    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
-    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
+    OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 RETURNING duerow_message.id
 
 -- statement: change-stopped
@@ -47,9 +47,9 @@ UPDATE duerow_message
 SET due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END AND
-    duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
-    duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
+    OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 RETURNING duerow_message.id
 
 -- statement: changeable
@@ -57,8 +57,8 @@ RETURNING duerow_message.id
 SELECT duerow_message.id
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 
@@ -91,6 +91,6 @@ RETURNING duerow_message.id
 DELETE
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND (:even_if_leased OR duerow_message.leased_until IS NULL OR
-    duerow_message.leased_until <= statement_timestamp()) AND duerow_message.id IN (SELECT given.id
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given)
+    duerow_message.leased_until <= statement_timestamp()) AND duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS
+    TEXT) AS BIGINT[]))
 RETURNING duerow_message.id

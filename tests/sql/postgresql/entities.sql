@@ -6,8 +6,8 @@ SET sending_status='dead', sending_due_at=NULL, sending_token=(sms_message.sendi
     sending_finished_at=statement_timestamp()
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
-WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
-    CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
+WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
+    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: commit
@@ -17,8 +17,8 @@ SET sending_status='done', sending_due_at=NULL, sending_token=(sms_message.sendi
     sending_leased_until=NULL, sending_last_error=NULL, sending_finished_at=statement_timestamp()
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
-    CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
+WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
+    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: commit-deletes
@@ -28,7 +28,8 @@ FROM sms_message
 USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END AND
-    sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END
+    sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
+    false END
 RETURNING sms_message.id, sms_message.sending_token
 
 -- statement: commit-deletes-key_of_two
@@ -39,8 +40,8 @@ USING (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1
     unnest(CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token::VARCHAR AS
     TEXT) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
-    = given.id_1 AND shipment.number = given.id_2 AND CASE WHEN (shipment.sending_token = given.token) THEN true ELSE
-    false END
+    = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN (shipment.sending_token =
+    given.token) THEN true ELSE false END
 RETURNING shipment.tenant, shipment.number, shipment.sending_token
 
 -- statement: extend
@@ -49,13 +50,13 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token
 WITH free AS (SELECT sms_message.id AS id
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN sms_message ON sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
-    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
-    FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
+JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
+    THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
+    ELSE false END FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
 SET sending_due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')),
     sending_leased_until=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'))
 FROM free
-WHERE sms_message.id = free.id
+WHERE sms_message.id = ANY (ARRAY[free.id])
 RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 
 -- statement: extend-key_of_two
@@ -64,13 +65,13 @@ RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_
 WITH free AS (SELECT shipment.tenant AS tenant, shipment.number AS number
 FROM (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2::VARCHAR
     AS TEXT) AS INTEGER[])) AS id_2, unnest(CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN shipment ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND CASE WHEN (shipment.sending_token =
-    given.token) THEN true ELSE false END AND CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN
-    true ELSE false END FOR NO KEY UPDATE OF shipment SKIP LOCKED) UPDATE shipment
+JOIN shipment ON shipment.tenant = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN
+    (shipment.sending_token = given.token) THEN true ELSE false END AND CASE WHEN (shipment.sending_due_at =
+    shipment.sending_leased_until) THEN true ELSE false END FOR NO KEY UPDATE OF shipment SKIP LOCKED) UPDATE shipment
 SET sending_due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')),
     sending_leased_until=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'))
 FROM free
-WHERE shipment.tenant = free.tenant AND shipment.number = free.number
+WHERE shipment.tenant = ANY (ARRAY[free.tenant]) AND shipment.number = ANY (ARRAY[free.number])
 RETURNING shipment.tenant, shipment.number, shipment.sending_token, shipment.sending_leased_until
 
 -- statement: kept
@@ -78,8 +79,9 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token, shipment.sen
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN sms_message ON sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
-    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
+JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
+    THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
+    ELSE false END
 
 -- statement: named
 -- Read rows by their ids.
@@ -93,7 +95,7 @@ SELECT sms_message.id, 'sms_message.sending', 'null', 'json', NULL AS anon_1, NU
     statement_timestamp()) AS coalesce__1, sms_message.sending_last_attempt_at, CAST(sms_message.sending_last_error AS
     TEXT) AS sending_last_error
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN sms_message ON sms_message.id = given.id
+JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id])
 
 -- statement: next_due
 -- Read when the next row becomes due, from the bound `floor` on, and the current time. Rows have no
@@ -116,8 +118,8 @@ SET sending_due_at=coalesce(given.due, sms_message.sending_place_at, sms_message
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
     due) AS given
-WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
-    CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
+WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
+    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: reserve
@@ -256,6 +258,6 @@ SET sending_status='error', sending_due_at=(statement_timestamp() + (given.delay
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay,
     unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
-WHERE sms_message.id = given.id AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE false END AND
-    CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
+WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
+    false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1

@@ -21,7 +21,7 @@ WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."gro
     AND other.id != duerow_message.id
 LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_5
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN duerow_message ON duerow_message.id = given.id
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id])
 
 -- statement: promote_next
 -- Put the first unleased row of each given group in line; return the queues and due times.
@@ -49,13 +49,11 @@ SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + 
     duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
     coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
     ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 
 -- statement: take_turns
 -- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
 -- leased.
 UPDATE duerow_message
 SET leased_by='taken away'
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))

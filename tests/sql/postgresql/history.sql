@@ -20,9 +20,9 @@ FOR UPDATE SKIP LOCKED
 -- Delete remembered keys; return the ids of their former holders.
 DELETE
 FROM duerow_remembered
-WHERE (duerow_remembered.queue, duerow_remembered.key) IN (SELECT given.queue, given.key
-FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key) AS given)
+USING (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS key) AS given
+WHERE duerow_remembered.queue = ANY (ARRAY[given.queue]) AND duerow_remembered.key = ANY (ARRAY[given.key])
 RETURNING duerow_remembered.id
 
 -- statement: forget_turns
@@ -31,7 +31,8 @@ DELETE
 FROM duerow_history
 USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-WHERE duerow_history.id = given.id AND CASE WHEN (duerow_history.token = given.token) THEN true ELSE false END
+WHERE duerow_history.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_history.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_history.id
 
 -- statement: history_rows
@@ -110,7 +111,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) AS concat_1, 'failed', statement_timestamp() +
     (:history::BIGINT * INTERVAL '1 microsecond') AS anon_2
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_until IS NOT NULL
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
@@ -131,7 +132,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     AS concat_1, CASE WHEN (duerow_message.attempts >= :attempts_in::INTEGER) THEN 'dead' ELSE 'failed' END AS anon_2,
     statement_timestamp() + (:history::BIGINT * INTERVAL '1 microsecond') AS anon_3
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.leased_until IS NOT NULL
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_until IS NOT NULL
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
@@ -153,8 +154,8 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     AS TEXT) AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload,
     unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error, unnest(CAST(CAST(:given_headers::VARCHAR AS
     TEXT) AS JSON[])) AS headers) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
@@ -170,7 +171,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     statement_timestamp__1, NULL AS anon__1, NULL AS anon__2, 'done', statement_timestamp() + (:history::BIGINT *
     INTERVAL '1 microsecond') AS anon_4
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN duerow_message ON duerow_message.id = given.id
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id])
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
@@ -191,8 +192,8 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     unnest(CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[])) AS moved_to, unnest(CAST(CAST(:given_kind::VARCHAR
     AS TEXT) AS TEXT[])) AS kind, unnest(CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS payload,
     unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
 SET until = excluded.until
@@ -215,8 +216,8 @@ INSERT INTO duerow_remembered (queue, key, id, until) SELECT duerow_message.queu
     duerow_message.id, statement_timestamp() + (:keys::BIGINT * INTERVAL '1 microsecond') AS anon_1
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 WHERE duerow_message.key IS NOT NULL
 ORDER BY duerow_message.queue, duerow_message.key
 FOR UPDATE OF duerow_message

@@ -2,16 +2,15 @@
 -- Delete the parts of sets.
 DELETE
 FROM duerow_part
-WHERE duerow_part.set_id IN (SELECT given.set_id
-FROM (SELECT unnest(CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[])) AS set_id) AS given)
+WHERE duerow_part.set_id = ANY (CAST(CAST(:given_set_id::VARCHAR AS TEXT) AS BIGINT[]))
 
 -- statement: forget_sets
 -- Delete the rows of sets.
 DELETE
 FROM duerow_set
-WHERE (duerow_set.queue, duerow_set.correlation) IN (SELECT given.queue, given.correlation
-FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS TEXT[])) AS correlation) AS given)
+USING (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
+    unnest(CAST(CAST(:given_correlation::VARCHAR AS TEXT) AS TEXT[])) AS correlation) AS given
+WHERE duerow_set.queue = ANY (ARRAY[given.queue]) AND duerow_set.correlation = ANY (ARRAY[given.correlation])
 
 -- statement: insert_parts
 -- Add parts to sets.
@@ -51,7 +50,7 @@ SET set_id = excluded.set_id, parts = excluded.parts, closed_until = excluded.cl
 -- Read the parts of sets, unordered, because sorting can make a database read the parts of all sets.
 SELECT duerow_part.set_id, duerow_part.part_id, CAST(duerow_part.content AS TEXT) AS content
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-JOIN duerow_part ON duerow_part.set_id = given.id
+JOIN duerow_part ON duerow_part.set_id = ANY (ARRAY[given.id])
 
 -- statement: prune_sets
 -- Delete the rows of sets whose completion is no longer remembered.
@@ -69,5 +68,5 @@ FOR UPDATE SKIP LOCKED) AND duerow_set.closed_until <= statement_timestamp()
 SELECT duerow_message.id, duerow_message.token
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_queue::VARCHAR
     AS TEXT) AS TEXT[])) AS queue) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.queue = given.queue
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.queue = given.queue
 FOR UPDATE OF duerow_message

@@ -2,23 +2,20 @@
 -- Delete names; return them.
 DELETE
 FROM duerow_noted
-WHERE duerow_noted.name IN (SELECT given.name
-FROM (SELECT unnest(CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS name) AS given)
+WHERE duerow_noted.name = ANY (CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[]))
 RETURNING duerow_noted.name
 
 -- statement: forget_staged
 -- Delete the entries of the given stagings.
 DELETE
 FROM duerow_staged
-WHERE duerow_staged.staging_id IN (SELECT given.staging_id
-FROM (SELECT unnest(CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS staging_id) AS given)
+WHERE duerow_staged.staging_id = ANY (CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[]))
 
 -- statement: forget_stagings
 -- Delete the given stagings.
 DELETE
 FROM duerow_staging
-WHERE duerow_staging.id IN (SELECT given.id
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given)
+WHERE duerow_staging.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 
 -- statement: hasten
 -- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
@@ -28,9 +25,9 @@ SET due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_due::VARCHAR AS
     TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS
     delay) AS given
-WHERE duerow_message.id = given.id AND duerow_message.leased_by IS NULL AND coalesce(duerow_message.due_at,
-    duerow_message.behind_at) > coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
-    statement_timestamp())
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_by IS NULL AND
+    coalesce(duerow_message.due_at, duerow_message.behind_at) > coalesce(given.due, statement_timestamp() +
+    (given.delay * INTERVAL '1 microsecond'), statement_timestamp())
 RETURNING duerow_message.id
 
 -- statement: holder_ids
@@ -327,7 +324,7 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority,
     unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due,
     unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (ARRAY[given.id])
 
 -- statement: stage
 -- Keep entries until they are published.

@@ -150,8 +150,7 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
     nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
@@ -470,15 +469,14 @@ SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.
     duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_error::VARCHAR
     AS TEXT) AS TEXT[])) AS error) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (ARRAY[given.id])
 RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
 
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
 FROM duerow_message
-WHERE duerow_message.id IN (SELECT given.id
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given)
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS

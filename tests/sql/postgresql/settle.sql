@@ -5,7 +5,8 @@ SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL
     last_error=coalesce(CAST(given.error AS JSON), duerow_message.last_error)
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: commit
@@ -14,7 +15,8 @@ DELETE
 FROM duerow_message
 USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token
 
 -- statement: extend
@@ -24,7 +26,8 @@ SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'))
     + (:lease::BIGINT * INTERVAL '1 microsecond'))
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
 
 -- statement: leased_range
@@ -61,8 +64,7 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given
-WHERE duerow_message.id = given.id
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at,
     duerow_message."group"
 
@@ -176,8 +178,8 @@ SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEX
     duerow_message.priority
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 WHERE duerow_message.queue = :queue_in::VARCHAR
 
 -- statement: move
@@ -197,7 +199,8 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     AS TEXT) AS TEXT[])) AS "group", unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority,
     unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS due,
     unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: owned
@@ -210,8 +213,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token) AS given
-JOIN duerow_message ON duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
-    false END
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
 FOR UPDATE OF duerow_message
 
 -- statement: release
@@ -223,7 +226,8 @@ SET due_at=coalesce(given.due, duerow_message.place_at, duerow_message.first_due
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
     due) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: roll_back
@@ -235,5 +239,6 @@ SET status='error', due_at=(statement_timestamp() + (given.delay * INTERVAL '1 m
 FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_token::VARCHAR
     AS TEXT) AS BIGINT[])) AS token, unnest(CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS delay,
     unnest(CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS error) AS given
-WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
+    false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1

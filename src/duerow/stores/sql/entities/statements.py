@@ -145,7 +145,7 @@ class EntityStatementContext(StatementContext):
 
     def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
         """Return the condition that all columns of the primary key match the given row."""
-        return tuple(self.message.c[name] == given.c[name] for name in self.identity.names)
+        return tuple(self.dialect.keyed(self.message.c[name], given.c[name]) for name in self.identity.names)
 
     def is_among(self, found: Select[Any]) -> Sequence[ColumnElement[bool]]:
         """Look up a key with one column like the id of messages, and a key with several columns as a row value."""

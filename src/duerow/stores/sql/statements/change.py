@@ -89,7 +89,7 @@ class ChangeStatements(StatementGroup):
         rows = (self.context.in_queue, columns.status != const("done"), self._free)
 
         def build(given: Any) -> Executable:
-            match = and_(columns.id == given.c.id, self.context.same_token(given))
+            match = and_(self.dialect.keyed(columns.id, given.c.id), self.context.same_token(given))
             return self.dialect.joined(select(columns.id), given, self.message, match).where(*rows)
 
         return self.over(RECEIPT, build)

@@ -253,7 +253,7 @@ class StatementContext:
 
     def same_row(self, given: Any) -> tuple[ColumnElement[bool], ...]:
         """Return the condition that a row is the given one; its token does not matter."""
-        return (self.message.c.id == given.c.id,)
+        return (self.dialect.keyed(self.message.c.id, given.c.id),)
 
     def same_token(self, given: Any) -> ColumnElement[bool]:
         """Return the condition that a row has the given token."""

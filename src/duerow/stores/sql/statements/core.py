@@ -156,6 +156,10 @@ class OverRows:
         """Return the statement for rows with equal values in the columns `alike`, and no values in those `absent`."""
         if (alike, absent) not in self._statements:
             types = {name: kind for name, kind in self.types.items() if name not in absent}
-            given = self.dialect.given_to_insert if self.inserts else self.dialect.given
-            self._statements[alike, absent] = Statement(self.build(given("given", types, alike)))
+            self._statements[alike, absent] = Statement(self._element(types, alike))
         return self._statements[alike, absent]
+
+    def _element(self, types: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Executable:
+        if self.inserts:
+            return self.build(self.dialect.given_to_insert("given", types, alike))
+        return self.dialect.over(self.build, "given", types, alike)

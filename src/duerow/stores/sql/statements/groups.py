@@ -34,7 +34,7 @@ class GroupStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             shown = [columns.id, columns.leased_by.is_not(None), before[0], lent[0], before[1], lent[1]]
-            return self.dialect.joined(select(*shown), given, self.message, columns.id == given.c.id)
+            return self.dialect.joined(select(*shown), given, self.message, self.dialect.keyed(columns.id, given.c.id))
 
         return self.over(("id",), build)
 
@@ -54,7 +54,7 @@ class GroupStatements(StatementGroup):
                 # A row that only waits keeps its token, so operators who have read it can still change it.
                 "token": columns.token + case((unsettled, const(1)), else_=const(0)),
             }
-            return self.dialect.change(self.message, [columns.id == given.c.id], values, given=given)
+            return self.dialect.change(self.message, [self.dialect.keyed(columns.id, given.c.id)], values, given=given)
 
         return self.over(("id",), build)
 
@@ -65,7 +65,10 @@ class GroupStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             return self.dialect.change(
-                self.message, [columns.id == given.c.id], {"leased_by": const("taken away")}, given=given
+                self.message,
+                [self.dialect.keyed(columns.id, given.c.id)],
+                {"leased_by": const("taken away")},
+                given=given,
             )
 
         return self.over(("id",), build)

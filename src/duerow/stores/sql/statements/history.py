@@ -96,7 +96,7 @@ class HistoryStatements(StatementGroup):
             told["moved_to"] = case((used_up, self.bound("to_in", Text())))
 
         def build(given: Any) -> Executable:
-            lapsed = and_(columns.id == given.c.id, columns.leased_until.is_not(None))
+            lapsed = and_(self.dialect.keyed(columns.id, given.c.id), columns.leased_until.is_not(None))
             return self._kept(told, given, lapsed)
 
         return self.over(("id",), build)
@@ -113,7 +113,7 @@ class HistoryStatements(StatementGroup):
             "started_at": self.now,
             "worker": null(),
         }
-        return self.over(("id",), lambda given: self._kept(told, given, columns.id == given.c.id))
+        return self.over(("id",), lambda given: self._kept(told, given, self.dialect.keyed(columns.id, given.c.id)))
 
     def history_rows(self, query: HistoryQuery) -> Statement:
         """Read turns of a queue's history; built for one use, with the condition's values."""
@@ -282,7 +282,7 @@ class HistoryStatements(StatementGroup):
 
     def _owned_by(self, given: Any) -> ColumnElement[bool]:
         columns = self.message.c
-        return and_(columns.id == given.c.id, self.dialect.same(columns.token, given.c.token))
+        return and_(self.dialect.keyed(columns.id, given.c.id), self.dialect.same(columns.token, given.c.token))
 
     @property
     def _keys_until(self) -> ColumnElement[Any]:

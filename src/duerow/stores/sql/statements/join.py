@@ -43,7 +43,7 @@ class JoinStatements(StatementGroup):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            match = and_(columns.id == given.c.id, columns.queue == given.c.queue)
+            match = and_(self.dialect.keyed(columns.id, given.c.id), columns.queue == given.c.queue)
             found = self.dialect.joined(select(columns.id, columns.token), given, self.message, match)
             return found.with_for_update(of=self.message)
 
@@ -57,7 +57,7 @@ class JoinStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             found = select(columns.set_id, columns.part_id, content)
-            return self.dialect.joined(found, given, self.tables.part, columns.set_id == given.c.id)
+            return self.dialect.joined(found, given, self.tables.part, self.dialect.keyed(columns.set_id, given.c.id))
 
         return self.over(("id",), build)
 

@@ -30,7 +30,9 @@ class LendStatements(DueRowStatements):
 
         def build(given: Any) -> Executable:
             answer = [*self._unread, columns.group]
-            return self.dialect.change(self.message, [columns.id == given.c.id], self._lend, answer, given)
+            return self.dialect.change(
+                self.message, [self.dialect.keyed(columns.id, given.c.id)], self._lend, answer, given
+            )
 
         return self.over(("id",), build)
 
@@ -51,7 +53,7 @@ class LendStatements(DueRowStatements):
         shown = [self.context.record[RECORD.index(name)] for name in OUTLINE]
 
         def build(given: Any) -> Executable:
-            ours = and_(columns.id == given.c.id, self.dialect.same(columns.token, given.c.token))
+            ours = and_(self.dialect.keyed(columns.id, given.c.id), self.dialect.same(columns.token, given.c.token))
             return select(*shown).join_from(given, self.message, ours).where(self.context.in_queue)
 
         return self.over(RECEIPT, build)

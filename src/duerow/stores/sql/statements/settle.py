@@ -104,7 +104,7 @@ class SettleStatements(StatementGroup):
         """Read the rows whose token matches, and lock them if the database can."""
 
         def build(given: Any) -> Executable:
-            match = and_(self.message.c.id == given.c.id, self.context.same_token(given))
+            match = and_(self.dialect.keyed(self.message.c.id, given.c.id), self.context.same_token(given))
             found = self.dialect.joined(select(*self.context.record), given, self.message, match)
             return found.with_for_update(of=self.message)
 

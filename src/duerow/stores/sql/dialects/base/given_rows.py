@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, select, tuple_
 from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeEngine
 
 from duerow.stores.sql.dialects.base.expressions import Expressions
@@ -58,6 +59,20 @@ class GivenRows(Expressions):
         """Return a function that writes a step's values as a driver takes them; None: it takes what `pack` returns."""
         return None
 
+    def over(
+        self,
+        build: Callable[[Any], Executable],
+        name: str,
+        columns: Mapping[str, TypeEngine[Any]],
+        alike: frozenset[str],
+    ) -> Executable:
+        """Return the statement that `build` makes, given a table of bound values; see `given`."""
+        return build(self.given(name, columns, alike))
+
+    def keyed(self, key: ColumnElement[Any], given: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return whether a row has the key of a given row; the key has an index, by which the row is to be found."""
+        return key == given
+
     def among(self, column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
         """Return whether a column equals one of the bound values packed as the column `value` under this name."""
         return column.in_(select(self.given(name, {"value": column.type}, frozenset()).c.value))
@@ -86,7 +101,7 @@ class GivenRows(Expressions):
             locked: whether to lock the rows against changes, in the given order, where rows can be locked.
         """
         table = next(iter(names.values())).table
-        equal = and_(*(column == given.c[name] for name, column in names.items()), *which)
+        equal = and_(*(self.keyed(column, given.c[name]) for name, column in names.items()), *which)
         found = self.joined(select(*shown), given, table, equal)
         return found.with_for_update(of=table) if locked else found
 

@@ -8,10 +8,13 @@ from typing import Any, Final
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    Boolean,
     Column,
     ColumnElement,
+    Delete,
     Select,
     Text,
+    Update,
     any_,
     bindparam,
     cast,
@@ -19,8 +22,11 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy import Dialect as SqlDialect
+from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.visitors import iterate, replacement_traverse
 from sqlalchemy.types import NullType, TypeEngine
 
 from duerow.stores.sql.dialects.base.given_rows import GivenRows, Spelling
@@ -66,6 +72,41 @@ class PostgresArrays(GivenRows):
         """Return a function that writes arrays as text, unless the driver takes them as they are."""
         return None if takes_array_values(driver) else _as_text
 
+    def over(
+        self,
+        build: Callable[[Any], Executable],
+        name: str,
+        columns: Mapping[str, TypeEngine[Any]],
+        alike: frozenset[str],
+    ) -> Executable:
+        """Return the statement; where only the key of the rows differs, it looks up an array of keys without a join."""
+        given = self.given(name, columns, alike)
+        statement: Any = build(given)
+        differing = [label for label in columns if label not in alike]
+        if not differing:  # one row, whose values the planner knows
+            statement = replacement_traverse(statement, {}, _plain)
+        if len(differing) != 1 or not isinstance(statement, Update | Delete):
+            return statement  # type: ignore[no-any-return]
+        [key] = differing
+        keys = _array_of(f"{name}_{key}", columns[key])
+        shared = {given.c[label]: _shared(f"{name}_{label}", columns[label]) for label in columns if label in alike}
+
+        def replace(element: Any, **_: Any) -> Any:
+            if isinstance(element, _Keyed) and element.theirs is given.c[key]:
+                return element.ours == any_(keys)
+            return shared.get(element)
+
+        alone: Any = replacement_traverse(statement, {}, replace)
+        return statement if given in set(iterate(alone)) else alone
+
+    def keyed(self, key: ColumnElement[Any], given: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Return `= ANY (ARRAY[…])`, for which PostgreSQL can only look up each of several rows in the index.
+
+        For `=`, it may read the whole index and compare each row with the given ones. It does so after a vacuum of a
+        table with few rows and many dead index entries, and then for each batch, until the table is analyzed.
+        """
+        return _Keyed(key, given)
+
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
         return column == any_(func.array(ids.scalar_subquery(), type_=ARRAY(BigInteger)))
@@ -94,11 +135,7 @@ def _unnested(
     array_of: Callable[[str, TypeEngine[Any]], ColumnElement[Any]],
 ) -> Any:
     differing = {label: kind for label, kind in columns.items() if label not in alike}
-    same = [
-        cast(bindparam(f"{name}_{label}", type_=columns[label]), columns[label]).label(label)
-        for label in columns
-        if label in alike
-    ]
+    same = [_shared(f"{name}_{label}", columns[label]).label(label) for label in columns if label in alike]
     if not differing:
         return select(*same).subquery(name)
     # In a list of columns, the rows are made one at a time; in FROM, they would all be stored first.
@@ -111,6 +148,11 @@ def _unnested(
     return select(*unnested.c, *same).subquery(name)
 
 
+def _shared(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound value that all rows have."""
+    return cast(bindparam(name, type_=kind), kind)
+
+
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
     """Return a bound array literal as an array."""
     return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
@@ -119,6 +161,31 @@ def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
 def _sent_array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
     """Return a bound value of `pack_to_insert` as an array."""
     return cast(_Sent(bindparam(name, type_=NullType())), ARRAY(kind))
+
+
+class _Keyed(FunctionElement[bool]):
+    """Whether a row has the key of a given row."""
+
+    inherit_cache = True
+    type = Boolean()
+
+    @property
+    def ours(self) -> ColumnElement[Any]:
+        return next(iter(self.clauses))
+
+    @property
+    def theirs(self) -> ColumnElement[Any]:
+        return list(self.clauses)[1]
+
+
+@compiles(_Keyed)
+def _write_keyed(element: _Keyed, compiler: Any, **kw: Any) -> str:
+    written: str = compiler.process(element.ours == any_(array([element.theirs])), **kw)
+    return written
+
+
+def _plain(element: Any, **_: Any) -> Any:
+    return element.ours == element.theirs if isinstance(element, _Keyed) else None
 
 
 class _Sent(FunctionElement[Any]):

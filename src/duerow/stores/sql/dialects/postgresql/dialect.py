@@ -189,10 +189,11 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         return case((ours == theirs, true()), else_=false())
 
     def equal_given(self, table: Table, given: FromClause, names: Sequence[str]) -> list[ColumnElement[bool]]:
-        """Return a join for receipts, which looks up the row for each given row by primary key."""
-        if names[-1] != "token":
-            return super().equal_given(table, given, names)
-        return [*(table.c[name] == given.c[name] for name in names[:-1]), self.same(table.c.token, given.c.token)]
+        """Return a join that looks up the row for each given row by its key; tokens are compared afterwards."""
+        return [
+            self.same(table.c.token, given.c.token) if name == "token" else self.keyed(table.c[name], given.c[name])
+            for name in names
+        ]
 
     def insert(self, table: Table) -> Insert:
         """Return PostgreSQL's INSERT."""
