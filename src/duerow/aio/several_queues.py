@@ -64,7 +64,7 @@ class SeveralQueues:
         for queue in self._by_name.values():
             await queue.tell_differences()
 
-    async def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
+    async def reserve_many(self, n: int, *, consumer: str, exact: bool) -> list[Reservation]:
         """Reserve up to n due messages, as many from each queue as it has and as the other queues leave room for.
 
         If the database fails after some have been reserved, return those: they must not wait until their leases end.
@@ -72,7 +72,7 @@ class SeveralQueues:
         reserved: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
             try:
-                found = await share.queue.reserve_many(share.limit, consumer=consumer)
+                found = await share.queue.reserve_many(share.limit, consumer=consumer, exact=exact)
             except StoreUnavailable:
                 if not any(reserved.values()):
                     raise

@@ -76,7 +76,7 @@ class WorkerSteps:
 
     async def _reserve(self, step: Reserve) -> list[Reservation]:
         await self._database.check_may_consume()
-        return await self._queue.reserve_many(step.limit, consumer=new_claim(self._run.options.name))
+        return await self._queue.reserve_many(step.limit, consumer=new_claim(self._run.options.name), exact=step.exact)
 
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database: Executor = self._database

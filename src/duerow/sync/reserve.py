@@ -39,7 +39,13 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         return reservations[0] if reservations else None
 
     def reserve_many(
-        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, within: Any = None
+        self,
+        n: int,
+        *,
+        lease: timedelta | None = None,
+        consumer: str | None = None,
+        within: Any = None,
+        exact: bool = True,
     ) -> list[Reservation[P]]:
         """Reserve up to n due messages until now + lease, oldest first; no message goes to two consumers.
 
@@ -52,6 +58,9 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
             lease: how long; default: the queue's lease.
             consumer: the consumer that takes them, as host:pid:worker/claim; default: a new claim of this process.
             within: refused.
+            exact: whether no answer means that nothing was due. A loop that soon asks again can pass False: on
+                PostgreSQL, looking for a message that became due in the past can take seconds if another session has
+                kept a snapshot for long, and is then left out until the next call or the one after it.
 
         Raises:
             NotSupported: `within` was given; a lease that no other consumer can see protects nothing.
@@ -77,6 +86,7 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
                         self.keeping,
                         self._only,
                         apart,
+                        exact,
                     ),
                     None,
                     wanted,

@@ -65,7 +65,7 @@ class SeveralQueues:
         for queue in self._by_name.values():
             queue.tell_differences()
 
-    def reserve_many(self, n: int, *, consumer: str) -> list[Reservation]:
+    def reserve_many(self, n: int, *, consumer: str, exact: bool) -> list[Reservation]:
         """Reserve up to n due messages, as many from each queue as it has and as the other queues leave room for.
 
         If the database fails after some have been reserved, return those: they must not wait until their leases end.
@@ -73,7 +73,7 @@ class SeveralQueues:
         reserved: dict[str, list[Reservation]] = {}
         for share in self._round.share(n):
             try:
-                found = share.queue.reserve_many(share.limit, consumer=consumer)
+                found = share.queue.reserve_many(share.limit, consumer=consumer, exact=exact)
             except StoreUnavailable:
                 if not any(reserved.values()):
                     raise

@@ -77,7 +77,7 @@ class WorkerSteps:
 
     def _reserve(self, step: Reserve) -> list[Reservation]:
         self._database.check_may_consume()
-        return self._queue.reserve_many(step.limit, consumer=new_claim(self._run.options.name))
+        return self._queue.reserve_many(step.limit, consumer=new_claim(self._run.options.name), exact=step.exact)
 
     def _next_due(self, step: NextDue) -> timedelta | None:
         database: Executor = self._database

@@ -37,9 +37,13 @@ NOTED_S = 4.0
 
 
 class Reserve(msgspec.Struct, frozen=True):
-    """Claim up to `limit` messages; answered with reservations."""
+    """Claim up to `limit` messages; answered with reservations.
+
+    Only if the claim is `exact`, no answer means that nothing was due; see `MessageStore.reserve`.
+    """
 
     limit: int
+    exact: bool
 
 
 class Listen(msgspec.Struct, frozen=True):
@@ -175,7 +179,7 @@ class Fetcher:
         empty_handed = not self._in_flight.held
         since = monotonic()
         self._looked = False
-        reservations = yield Reserve(limit)
+        reservations = yield Reserve(limit, exact=run.until is not None)
         self._in_flight.prefetch.note_claim(monotonic() - since)
         if reservations and run.over:
             yield from self._give_back(reservations)

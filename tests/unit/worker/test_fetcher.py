@@ -79,6 +79,21 @@ def test_an_idle_worker_asks_at_most_three_times_a_second(hears: bool) -> None:
     assert max(idle.sleeps) <= (5 if hears else 1)
 
 
+@pytest.mark.parametrize(("until", "exact"), [(None, False), ("idle", True), ("empty", True)])
+def test_only_a_run_that_ends_with_its_messages_relies_on_each_claim(until: Until, exact: bool) -> None:
+    worker_run = a_run(until)
+    claims: list[Reserve] = []
+
+    def reserve(step: Reserve) -> list[Any]:
+        claims.append(step)
+        worker_run.over = True
+        return []
+
+    answers: Answers = {Reserve: reserve, Maintain: lambda step: Maintained(0, None, {})}
+    run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))
+    assert {one.exact for one in claims} == {exact}
+
+
 def test_it_sleeps_until_the_next_message_is_due_and_then_claims_first() -> None:
     worker_run = a_run()
     order: list[str] = []

@@ -49,6 +49,7 @@ class MessageStore(Protocol):
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Lend up to `limit` due messages, by (priority, due time, id), until now + lease, each to one consumer only.
 
@@ -64,6 +65,10 @@ class MessageStore(Protocol):
         `apart`: messages are taken in such a way that one refused message does not affect the others. The refused
         message is buried with the reason, which is also logged as an error, and counts as buried; if even that cannot
         be written, the message is skipped.
+
+        An empty answer means that nothing was due. Without `exact`, it may miss a message that was committed long after
+        it was pushed, or put back to an earlier time by another process, if the store needs long to look for one.
+        `next_due` then says when to ask again.
         """
         ...
 

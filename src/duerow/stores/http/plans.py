@@ -93,6 +93,7 @@ class HttpMessages(_Part):
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Reserve due messages, up to a thousand per request."""
         known = None if kinds is None else [*kinds]

@@ -43,6 +43,7 @@ class _Look:
         least: how many seconds after a look the next one comes at the earliest.
         latest: the same at the latest, however long a look takes.
         at: when the next one comes, in monotonic seconds.
+        soonest: the first moment at which looks have taken no more than their share of the time.
         usual: how many seconds the last claim took that skipped them.
         longer: how much longer the last one took.
     """
@@ -50,6 +51,7 @@ class _Look:
     least: float
     latest: float
     at: float = 0.0
+    soonest: float = 0.0
     usual: float = 0.0
     longer: float = 0.0
 
@@ -57,7 +59,12 @@ class _Look:
         """Set the time of the next look after one that took so many seconds."""
         # Two in a row, because a single one may have been held up by something else.
         before, self.longer = self.longer, took - self.usual
-        self.at = now + min(max(self.least, min(before, self.longer) / LOOK_SHARE), self.latest)
+        pause = min(min(before, self.longer) / LOOK_SHARE, self.latest)
+        self.soonest, self.at = now + pause, now + max(self.least, pause)
+
+    def now(self) -> None:
+        """Let the next claim look."""
+        self.at = self.soonest = 0.0
 
 
 @dataclass
@@ -72,6 +79,7 @@ class _Floor:
         lowered: how often a row was written below the floor.
         changes: how often a row was written below the floor or `near`.
         nothing_before: no row of the queue was due before this time at the last look.
+        left_out: whether a claim that found too little has left out the look below since the last one.
     """
 
     due_at: datetime | None = None
@@ -81,6 +89,7 @@ class _Floor:
     lowered: int = 0
     changes: int = 0
     nothing_before: datetime | None = None
+    left_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,8 +155,8 @@ class ClaimFloors:
             took = now - start.at
             if start.due_at is not None:
                 floor.below.usual = took
-            elif floor.lowered == start.lowered:
-                floor.below.ended(now, took)
+            else:
+                self._looked_below(floor, start, now)
             if start.near:
                 floor.behind.usual = took
             if floor.changes != start.changes:  # a row was written since the claim started, which may not have seen it
@@ -158,6 +167,41 @@ class ClaimFloors:
                 if start.due_at is not None:
                     floor.behind.ended(now, took)
             floor.near = oldest if start.due_at is None else max(start.due_at, oldest)
+
+    def found_none(self, queue: Hashable, start: Start) -> None:
+        """Record that a claim found nothing that it could take."""
+        if self.kept and start.due_at is None:
+            with self._lock:
+                self._looked_below(self._floors[queue], start, time.monotonic())
+
+    def _looked_below(self, floor: _Floor, start: Start, now: float) -> None:
+        if floor.lowered == start.lowered:
+            floor.left_out = False
+            floor.below.ended(now, now - start.at)
+
+    def leave_out(self, queue: Hashable) -> bool:
+        """Return whether the next look below the floor has to wait, because looks have taken their share of the time.
+
+        If so, the caller leaves it out, and `until_look` says so until the next one.
+        """
+        with self._lock:
+            floor = self._floors[queue]
+            waits = time.monotonic() < floor.below.soonest
+            floor.left_out = floor.left_out or waits
+            return waits
+
+    def until_look(self, queues: Iterable[Hashable]) -> tuple[datetime, float] | None:
+        """Return the lowest floor, and the seconds until rows below it may be looked for; None: no look was left out.
+
+        Args:
+            queues: the lines of a queue.
+        """
+        floors = [self._floors.get(queue, _Floor()) for queue in queues]
+        known = [floor.due_at for floor in floors if floor.due_at is not None]
+        if len(known) < len(floors) or not any(floor.left_out for floor in floors):
+            return None
+        wait = max(floor.below.soonest for floor in floors if floor.left_out) - time.monotonic()
+        return min(known), max(wait, 0.0)
 
     def lower(self, due_at: datetime | None) -> None:
         """Make claims look below the floor soon, in queues where a row may be below it."""
@@ -181,7 +225,7 @@ class ClaimFloors:
         for floor in self._floors.values():
             if floor.due_at is not None and due_at < floor.due_at:
                 floor.lowered += 1
-                floor.below.at = 0.0
+                floor.below.now()
             if floor.due_at is not None and floor.near is not None and due_at < max(floor.due_at, floor.near):
                 floor.changes += 1
                 floor.behind.at = 0.0
@@ -215,4 +259,4 @@ class ClaimFloors:
     def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors.setdefault(queue, _Floor()).below.at = 0.0
+            self._floors.setdefault(queue, _Floor()).below.now()

@@ -14,7 +14,7 @@ from duerow.clock import micros
 from duerow.plan import BEGIN, Plan
 from duerow.store import Reserved, Retention
 from duerow.stores.sql import claim_floor, priorities
-from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW
+from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, LOOK_SHARE
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.plans.claim import MORE
 from duerow.stores.sql.plans.kinds import padded
@@ -101,6 +101,64 @@ def test_a_claim_that_finds_too_little_above_its_floor_looks_below_before_the_qu
     values, reserved = claim(store, 1, [], [], [row(2)])
     assert looks(values) == ["above 0", "look", "0"]
     assert [one.id for one in reserved.records] == [2]
+
+
+def look_below_slowly(store: SqlStore, monotonic: list[float], seconds: float) -> None:
+    """Claim twice in such a way that looks below the floor take so many seconds, and no other claim takes any."""
+    claim(store, 1, [], [row(1)])
+    for _ in range(2):
+        monotonic[0] += max(LOOK_AGAIN, LOOK_BELOW)
+        plan = store.messages.reserve("mail", 1, MINUTE, 20, "me")
+        next(plan)
+        assert "floor" not in plan.send([]).values
+        monotonic[0] += seconds
+        with pytest.raises(StopIteration):
+            plan.send([row(1)])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_after_slow_looks_only_a_claim_that_must_be_exact_looks_below_its_floor(
+    exact: bool, store: SqlStore, monotonic: list[float]
+) -> None:
+    look_below_slowly(store, monotonic, 1.0)
+    values, reserved = claim(store, 1, [], [], [row(2)], exact=exact)
+    assert looks(values) == (["look", "above 0", "0"] if exact else ["look", "above 0"])
+    assert [one.id for one in reserved.records] == ([2] if exact else [])
+
+
+def test_after_quick_looks_every_claim_looks_below_its_floor_before_the_queue_counts_as_empty(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    look_below_slowly(store, monotonic, 0.0)
+    for _ in range(2):
+        assert looks(claim(store, 1, [], [], [], exact=False)[0]) == ["above 0", "look", "0"]
+
+
+def test_once_looks_have_taken_no_more_than_their_share_every_claim_looks_again(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    look_below_slowly(store, monotonic, 1.0)
+    claim(store, 1, [], [], exact=False)
+    monotonic[0] += 1 / LOOK_SHARE
+    assert looks(claim(store, 1, [], [row(2)], exact=False)[0]) == ["look", "0"]
+
+
+def test_a_consumer_whose_claim_left_out_a_look_is_told_to_ask_again_when_it_may_look(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    def due_in(*answers: list[Any]) -> tuple[dict[str, Any], Any]:
+        plan: Plan[Any] = store.messages.next_due(["mail"], timedelta(minutes=5))
+        values, wait = carried_out(plan, *answers, [("mail", None, NOON)])
+        return values[-1], wait
+
+    look_below_slowly(store, monotonic, 1.0)
+    claim(store, 1, [], [], exact=False)
+    monotonic[0] += 8
+    values, wait = due_in([], [])
+    assert values["floor"] == NOON - BEHIND
+    assert wait == timedelta(seconds=1 / LOOK_SHARE - 8)
+    claim(store, 1, [], [], [])
+    assert due_in([])[1] is None
 
 
 def test_a_claim_that_found_some_above_its_floor_returns_them(store: SqlStore, monotonic: list[float]) -> None:

@@ -51,6 +51,7 @@ class MemoryMessages:
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Reserve due messages, oldest first; see `MessageStore.reserve`. This store never refuses a row."""
         terms: dict[str, Any] = {"lease": lease, "attempts": attempts, "consumer": consumer, "dead_letter": dead_letter}

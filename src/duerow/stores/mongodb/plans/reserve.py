@@ -125,6 +125,7 @@ class MongoReserve(MongoPlans):
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Reserve due messages; a message that the server refuses affects no others. See MessageStore.reserve."""
         claim = yield from self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)

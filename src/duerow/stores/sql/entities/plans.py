@@ -156,10 +156,11 @@ class EntityMessages:
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Reserve due rows, which have no kinds; see MessageStore.reserve."""
         reserve = self._reserve.reserve
-        return self._by_key(reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart))
+        return self._by_key(reserve(queue, limit, lease, attempts, consumer, dead_letter, keep, None, apart, exact))
 
     def settle(self, turns: Sequence[Turn], keep: Retention | None = None) -> Plan[list[Refused]]:
         """End turns; refuse those that would send a message to another queue. See MessageStore.settle."""

@@ -71,11 +71,15 @@ class ClaimPlans(Plans):
             yield from self._priorities.look(queue)
         if context.priorities.is_paused(queue):
             return
-        unseen = [line for line in context.priorities.of(queue) if line in claim.floored or line not in known]
+        lines = context.priorities.of(queue)
+        left_out = [
+            line for line in claim.floored if not claim.exact and context.floors.leave_out((claim.source, line))
+        ]
+        unseen = [line for line in lines if line not in left_out and (line in claim.floored or line not in known)]
         for line in unseen:
             context.floors.look_below((claim.source, line))
         yield from self._take_from(claim, unseen)
-        if not claim.rows:
+        if not claim.rows and not left_out:
             lines, now = context.priorities.of(queue), None if context.clock is None else context.clock.now()
             context.floors.found_nothing(claim.source, [(claim.source, line) for line in lines], writes, now)
 
@@ -253,6 +257,8 @@ class ClaimPlans(Plans):
 
     def _found_less(self, claim: Claim, line: PriorityLine, start: Start, some: bool) -> None:
         """Note that a line had fewer rows than wanted, either above its floor or in total."""
+        if not some:
+            self.context.floors.found_none((claim.source, line), start)
         if start.due_at is not None:
             claim.floored.add(line)
         elif not (some or claim.kinds):

@@ -51,6 +51,7 @@ class Claim:
         over: writes the expired turns of picked rows, given their ids, before the rows are taken; None: writes nothing.
         ends: whether rows are popped instead of leased.
         apart: whether the database refused a row, so that rows are tried one by one.
+        exact: whether rows below the floor are looked for before the queue counts as empty, however long that takes.
         leave: handles the messages whose attempts were used up.
         passed: rows that were refused or skipped.
         given: the reports of the buried messages.
@@ -79,7 +80,7 @@ class Claim:
         self.buried: list[Any] = []
         self.floored: set[PriorityLine] = set()
         self.served: set[str | None] = set()
-        self.apart = False
+        self.apart, self.exact = False, True
         self.leave: Callable[[Sequence[Any]], Plan[None]] | None = None
         self.passed: set[Any] = set()
         self.given: list[GivenUp] = []

@@ -60,13 +60,18 @@ class NextDuePlans(Plans):
         if unsure := [name for name in names if relied_on or context.priorities.stale(name)]:
             yield from self._priorities.look(*unsure)
         alike: dict[_Look, list[tuple[str, int]]] = defaultdict(list)  # one statement looks at all of these queues
+        waits: list[timedelta] = []
         for name in names:
             if not context.priorities.is_paused(name):
                 known = padded(kinds[name]) if kinds and name in kinds else ()
-                floor, writes = context.floors.nothing_before(source_of(name, known))
+                source = source_of(name, known)
+                floor, writes = context.floors.nothing_before(source)
+                left_out = context.floors.until_look((source, line) for line in context.priorities.of(name))
+                if left_out is not None and not relied_on:
+                    waits.append(timedelta(seconds=left_out[1]))
+                    floor = floor or left_out[0]
                 # Rows may have been pushed before the last look, but committed after it.
                 alike[_Look(known, None if relied_on else floor)].append((name, writes))
-        waits: list[timedelta] = []
         for look, found in alike.items():
             now, dues = yield from self._next_due([name for name, _ in found], look)
             for name, writes in found:

@@ -64,13 +64,14 @@ class ReservePlans(Plans):
         keep: Retention | None = None,
         kinds: Collection[str] | None = None,
         apart: bool = False,
+        exact: bool = True,
     ) -> Plan[Reserved]:
         """Reserve due messages; see MessageStore.reserve."""
         if self.context.dialect.writes_alone or dead_letter is not None or keep is not None:
             # The time is read after the wait for other writers, so leases get their full length.
             yield BEGIN
         claim = self._claim(queue, limit, lease, attempts, consumer, dead_letter, keep, kinds)
-        claim.apart = apart
+        claim.apart, claim.exact = apart, exact
         yield from self._claims.carry_out(claim)
         yield from claim.after_bury()
         return Reserved(_in_line(claim.records), claim.given)
