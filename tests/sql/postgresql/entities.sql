@@ -125,7 +125,9 @@ RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
-UPDATE sms_message
+WITH first_due AS (SELECT min(oldest.sending_due_at) AS due_at
+FROM sms_message AS oldest
+WHERE oldest.sending_due_at <= statement_timestamp()) UPDATE sms_message
 SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until AND
     sms_message.sending_attempts >= :attempts_in::INTEGER) THEN 'dead' ELSE CASE WHEN (sms_message.sending_status =
     'dead') THEN 'error' WHEN (sms_message.sending_status = 'done') THEN 'new' ELSE sms_message.sending_status END
@@ -150,7 +152,8 @@ SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_l
     sms_message.sending_attempts >= :attempts_in::INTEGER) THEN statement_timestamp() ELSE NULL END
 WHERE sms_message.id = ANY (array((SELECT sms_message.id
 FROM sms_message
-WHERE sms_message.sending_due_at <= statement_timestamp()
+WHERE sms_message.sending_due_at <= statement_timestamp() AND sms_message.sending_due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY sms_message.sending_due_at, sms_message.id
 LIMIT :limit_in::INTEGER FOR NO KEY UPDATE SKIP LOCKED)))
 RETURNING sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sms_message.sending_status,
@@ -159,10 +162,8 @@ RETURNING sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sms_m
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(sms_message.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.sending_due_at) AS min_1
-FROM sms_message AS oldest
-WHERE oldest.sending_due_at <= statement_timestamp()), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_5) AS anon_4
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: reserve-from_floor
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -202,7 +203,7 @@ RETURNING sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sms_m
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(sms_message.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.sending_due_at) AS min_1
+FROM greatest((SELECT min(oldest.sending_due_at) AS due_at
 FROM sms_message AS oldest
 WHERE oldest.sending_due_at <= statement_timestamp() AND oldest.sending_due_at >= :floor::TIMESTAMP WITH TIME ZONE),
     TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
@@ -210,9 +211,13 @@ WHERE oldest.sending_due_at <= statement_timestamp() AND oldest.sending_due_at >
 -- statement: reserve-key_of_two
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
-WITH due AS (SELECT shipment.tenant AS tenant, shipment.number AS number
+WITH first_due AS (SELECT min(oldest.sending_due_at) AS due_at
+FROM shipment AS oldest
+WHERE oldest.sending_due_at <= statement_timestamp()), due AS (SELECT shipment.tenant AS tenant, shipment.number AS
+    number
 FROM shipment
-WHERE shipment.sending_due_at <= statement_timestamp()
+WHERE shipment.sending_due_at <= statement_timestamp() AND shipment.sending_due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY shipment.sending_due_at, shipment.tenant, shipment.number
 LIMIT :limit_in::INTEGER FOR NO KEY UPDATE SKIP LOCKED) UPDATE shipment
 SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >=
@@ -244,10 +249,8 @@ RETURNING shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(shipment.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.sending_due_at) AS min_1
-FROM shipment AS oldest
-WHERE oldest.sending_due_at <= statement_timestamp()), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_5) AS anon_4
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: roll_back
 -- Give rows whose token matches a new due time and an error; return their receipts.

@@ -45,7 +45,7 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
@@ -60,7 +60,11 @@ FROM ended
 -- statement: commit_and_reserve-of_kinds
 -- Delete the row of a receipt if its token matches and nobody has locked it; if so, lease as `reserve`
 -- does.
-WITH ended AS (DELETE
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
+    ended AS (DELETE
 FROM duerow_message
 WHERE duerow_message.id = (SELECT duerow_message.id
 FROM duerow_message
@@ -87,7 +91,8 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+FROM first_due) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
@@ -100,13 +105,10 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id, lent.payload,
-    lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts,
-    lent.token, lent.anon_1, lent.last_error, lent.anon_2
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id,
+    lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2,
+    lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
 FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
@@ -193,15 +195,18 @@ FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queu
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
-SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_2) AS anon_1
+    statement_timestamp() AND oldest."group" IS NULL) SELECT duerow_message.id, duerow_message.due_at,
+    duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
@@ -209,15 +214,18 @@ FOR UPDATE SKIP LOCKED
 -- statement: pick-grouped
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
-SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NOT NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT)
-    AS anon_2) AS anon_1
+    statement_timestamp() AND oldest."group" IS NOT NULL) SELECT duerow_message.id, duerow_message.due_at,
+    duerow_message."group", (SELECT CAST(EXTRACT(epoch
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
@@ -226,7 +234,7 @@ FOR UPDATE SKIP LOCKED
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
@@ -242,16 +250,19 @@ FOR UPDATE SKIP LOCKED
 -- statement: pick-of_kinds
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
-SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind IN (:kind_0_in::VARCHAR,
-    :kind_1_in::VARCHAR)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+    :kind_1_in::VARCHAR)) SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT
+    CAST(EXTRACT(epoch
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED
@@ -259,12 +270,17 @@ FOR UPDATE SKIP LOCKED
 -- statement: pop
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
-DELETE
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -275,11 +291,8 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_2) AS anon_1
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: pop-from_floor
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
@@ -301,7 +314,7 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
@@ -310,13 +323,18 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
 -- statement: pop-of_kinds
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
-DELETE
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))
+    DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -327,16 +345,16 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
-UPDATE duerow_message
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -356,7 +374,9 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -368,11 +388,8 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_4) AS anon_3
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: reserve-from_floor
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -410,7 +427,7 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
@@ -419,7 +436,11 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
 -- statement: reserve-of_kinds
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
-UPDATE duerow_message
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))
+    UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -440,7 +461,8 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
@@ -452,11 +474,8 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
     00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: savepoint
 -- Set the savepoint to which `to_savepoint` goes back.

@@ -70,7 +70,10 @@ RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow
 
 -- statement: lend_unread
 -- Like `reserve`, but return only receipts, former due times and the floor.
-UPDATE duerow_message
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -90,17 +93,16 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_2) AS anon_1
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: lend_unread-from_floor
 -- Like `reserve`, but return only receipts, former due times and the floor.
@@ -131,7 +133,7 @@ LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
+FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
     statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
@@ -139,7 +141,11 @@ WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMAL
 
 -- statement: lend_unread-of_kinds
 -- Like `reserve`, but return only receipts, former due times and the floor.
-UPDATE duerow_message
+WITH first_due AS (SELECT min(oldest.due_at) AS due_at
+FROM duerow_message AS oldest
+WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
+    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))
+    UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -160,17 +166,15 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
     duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
-FROM greatest((SELECT min(oldest.due_at) AS min_1
-FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM greatest((SELECT first_due.due_at
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: message_headers
 -- Read the rows of a queue whose token matches, with the columns of OUTLINE.

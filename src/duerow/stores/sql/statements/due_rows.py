@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Integer, Select, Text, and_, case, func, null, select
@@ -47,7 +47,9 @@ class DueRowStatements(StatementGroup):
         self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool, kinds: int
     ) -> Select[Any]:
         columns = self.message.c
-        which = (*self.context.due_rows(grouped, from_floor), *self._of_kinds(kinds))
+        which = [*self.context.due_rows(grouped, from_floor), *self._of_kinds(kinds)]
+        if self.dialect.keeps_dead_entries and not from_floor:  # the dead entries before it are read once, not twice
+            which.append(columns.due_at >= self._oldest_due(grouped, from_floor, kinds))
         due = select(*shown).where(*which).order_by(columns.due_at, *self.context.ids)
         due = self.dialect.by_line(due, self.message, grouped)
         due = due.limit(self.bound("limit_in", Integer()))
@@ -56,9 +58,17 @@ class DueRowStatements(StatementGroup):
     def _oldest(self, grouped: bool, from_floor: bool, kinds: int) -> list[Any]:
         if not self.dialect.keeps_dead_entries:
             return []
+        return [self.dialect.microseconds(self._oldest_due(grouped, from_floor, kinds))]
+
+    @lru_cache(maxsize=2 * MOST_VARIANTS)  # noqa: B019 - lives as long as the store
+    def _oldest_due(self, grouped: bool, from_floor: bool, kinds: int) -> Any:
+        """The due time of the oldest due row of a line, leased or not."""
         rows = self.message.alias("oldest")
         due = (*self.context.due_rows(grouped, from_floor, rows), *self._of_kinds(kinds, rows))
-        return [self.dialect.microseconds(select(func.min(rows.c.due_at)).where(*due).scalar_subquery())]
+        oldest = select(func.min(rows.c.due_at).label("due_at")).where(*due)
+        if from_floor:
+            return oldest.scalar_subquery()
+        return select(oldest.cte("first_due").c.due_at).scalar_subquery()
 
     def _of_kinds(self, kinds: int, rows: Any = None) -> list[ColumnElement[bool]]:
         """The rows of any of this many bound kinds; 0: no restriction."""
