@@ -138,13 +138,15 @@ class Fetcher:
         return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:
-        """Claim; if there is nothing, tell the store, claim once more, and sleep.
+        """Claim; if there is nothing, tell the store, which says when the next message is due, and sleep until then.
 
-        A claim that found less than it asked for often found all there was. If that was so the last time, the claim
-        before telling the store is left out.
+        A claim that found less than it asked for often found all there was. If that was so the last time, no other
+        claim comes before telling the store.
         """
         short, self._short = self._short, False
-        if not self._looked and not (short and self._alone):
+        idle = self._looked
+        found: Sequence[Attempt] = []
+        if not idle and not (short and self._alone):
             found = yield from self._claim(limit)
             if short:
                 self._alone = not found
@@ -164,8 +166,10 @@ class Fetcher:
             self._noted = monotonic() < self._noted_at + self._run.poll + NOTED_S
             self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
             self._noted_at = monotonic()
-            # A push may have come in before the store knew that this worker sleeps.
-            found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
+            # A push may have come in since the last claim, before the store knew that this worker sleeps. A claim also
+            # finds what was committed late, so one comes after each sleep that nothing ended.
+            if idle or self._is_due or self._run.until is not None:
+                found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
             if short:
                 self._alone = not found
             if not found and not self._run.over:
@@ -173,6 +177,10 @@ class Fetcher:
             return found
         finally:
             self._run.sleeps_until = 0.0
+
+    @property
+    def _is_due(self) -> bool:
+        return self._due_in is not None and self._due_in <= timedelta(0)
 
     def _claim(self, limit: int, nothing_will_be_due: bool = False) -> Plan[Sequence[Attempt]]:
         run = self._run
@@ -207,7 +215,7 @@ class Fetcher:
 
     def _sleep_until_due(self) -> Plan[None]:
         due_in = None if self._due_in is None else self._due_in.total_seconds()
-        overdue = due_in is not None and due_in <= 0  # for example locked by another transaction
+        overdue = self._is_due  # for example locked by another transaction
         hears_all = self._run.hears and self._noted and self._run.until is None
         seconds = self._interval.next(self._run.poll, WOKEN_GROWTH if hears_all and not overdue else 2.0)
         falls_due = due_in is not None and 0 < due_in <= seconds

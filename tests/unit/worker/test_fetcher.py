@@ -113,7 +113,36 @@ def test_it_sleeps_until_the_next_message_is_due_and_then_claims_first() -> None
         return False
 
     run(Fetcher(worker_run).next(1), Idle(worker_run, 60, {Reserve: reserve, NextDue: next_due, Sleep: sleep}))
-    assert order == ["claim", "next due", "claim", "sleep 0.003", "claim", "next due", "claim", "sleep"]
+    assert order == ["claim", "next due", "sleep 0.003", "claim", "next due", "sleep"]
+
+
+@pytest.mark.parametrize(
+    ("until", "due_in", "order"),
+    [
+        (None, None, ["claim", "next due", "sleep"]),
+        (None, timedelta(minutes=1), ["claim", "next due", "sleep"]),
+        (None, timedelta(0), ["claim", "next due", "claim", "sleep"]),
+        (None, timedelta(minutes=-1), ["claim", "next due", "claim", "sleep"]),
+        ("empty", timedelta(minutes=1), ["claim", "next due", "claim", "sleep"]),
+    ],
+)
+def test_after_a_look_that_came_after_a_claim_it_claims_again_only_if_something_is_due_or_the_run_could_end(
+    until: Until, due_in: timedelta | None, order: list[str]
+) -> None:
+    worker_run = a_run(until)
+    told: list[str] = []
+
+    def note(name: str, answer: Any) -> Callable[[Any], Any]:
+        return lambda step: told.append(name) or answer
+
+    def sleep(step: Sleep) -> bool:
+        told.append("sleep")
+        worker_run.over = True
+        return False
+
+    answers: Answers = {Reserve: note("claim", []), NextDue: note("next due", due_in), Sleep: sleep}
+    run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))
+    assert told == order
 
 
 def test_after_a_push_it_claims_before_it_asks_anything_else() -> None:
@@ -204,7 +233,7 @@ def test_with_messages_in_hand_it_naps_once_in_a_run_before_it_listens() -> None
     steps = steps_of(worker_run, 1, {Reserve: reserve, Sleep: lambda step: True})
     nap = f"Sleep {NAP}"
     assert [step for step in steps if step in ("Reserve", "Listen", nap)] == [
-        *("Reserve", nap, "Reserve", "Listen", "Reserve", "Reserve")
+        *("Reserve", nap, "Reserve", "Listen", "Reserve", "Listen", "Reserve")
     ]
 
 
@@ -213,9 +242,10 @@ def test_after_a_claim_that_found_all_there_was_last_time_it_tells_the_store_bef
     fetcher = Fetcher(worker_run)
     names = {Reserve: "claim", NextDue: "next due", Sleep: "sleep"}
 
-    def next_one(*claims: list[Reservation]) -> list[str]:
+    def next_one(*claims: list[Reservation], due_in: timedelta | None = None) -> list[str]:
         order: list[str] = []
-        idle = Idle(worker_run, 60, {Reserve: answering(*claims), Sleep: lambda step: True})
+        answers: Answers = {Reserve: answering(*claims), NextDue: lambda step: due_in, Sleep: lambda step: True}
+        idle = Idle(worker_run, 60, answers)
 
         def note(step: Any) -> Any:
             order.extend(name for kind, name in names.items() if isinstance(step, kind))
@@ -226,9 +256,9 @@ def test_after_a_claim_that_found_all_there_was_last_time_it_tells_the_store_bef
         return order
 
     assert next_one(held()) == ["claim"]
-    assert next_one([], [], held()) == ["claim", "next due", "claim", "sleep", "claim"]
-    assert next_one([], held()) == ["next due", "claim", "sleep", "claim"]
-    assert next_one(held()) == ["next due", "claim"]
+    assert next_one([], held()) == ["claim", "next due", "sleep", "claim"]
+    assert next_one(held()) == ["next due", "sleep", "claim"]
+    assert next_one(held(), due_in=timedelta(0)) == ["next due", "claim"]
     assert next_one(held()) == ["claim"]
 
 
@@ -270,7 +300,7 @@ def test_after_a_time_without_sleeps_a_push_in_progress_is_found_soon(monkeypatc
 
 def test_a_message_that_comes_during_the_last_look_is_handed_out_without_a_sleep() -> None:
     worker_run = a_run()
-    steps = steps_of(worker_run, 1, {Reserve: answering([], held())})
+    steps = steps_of(worker_run, 1, {Reserve: answering([], held()), NextDue: lambda step: timedelta(0)})
     assert steps == ["Reserve", "Listen", "NextDue", "Reserve"]
     assert worker_run.sleeps_until == 0.0
 
@@ -375,7 +405,7 @@ def test_others_can_tell_until_when_it_sleeps(monkeypatch: pytest.MonkeyPatch) -
     worker_run = a_run()
     during: list[tuple[float, float]] = []
     answers: Answers = {
-        Reserve: answering([], [], held()),
+        Reserve: answering([], held()),
         Sleep: lambda step: during.append((worker_run.sleeps_until, 100.0 + step.seconds)) or True,
     }
     run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))
