@@ -29,7 +29,7 @@ from duerow.stores.sql.entities.keys import Key, keys_of
 from duerow.stores.sql.entities.plans import EntityStore
 from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.priorities import PriorityLine
-from duerow.stores.sql.statements import ENTRY, OverRows, Statement, Statements
+from duerow.stores.sql.statements import ENTRY, RECEIPT, OverRows, Statement, Statements
 from duerow.stores.sql.statements.context import StatementGroup
 from duerow.stores.sql.statements.push import OPTIONAL
 from duerow.where import parse
@@ -65,6 +65,17 @@ WITH_PARAMETER = {
     ],
     "find": [("ids", "statuses"), ("by_id", "after_id"), ("by_id", "keys", "live")],
 }
+
+SHARED = {
+    "commit": ("token",),
+    "release": ("token", "due"),
+    "bury": ("token", "error"),
+    "extend": ("token",),
+    "owned": ("token",),
+    "put_behind": (),
+    "promote_next": ("queue",),
+}
+"""Statements over rows that differ in one column, and the columns that have the same value in all of them."""
 
 IN_PARTS = {"commit_and_reserve"}
 """Statements that exist only where a statement may contain others that write."""
@@ -188,6 +199,12 @@ def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     found["commit-deletes"] = deletes.commit.alike(frozenset())
     found["commit-deletes-key_of_two"] = over(*of_two, deletes=True).commit.alike(frozenset())
     found["extend-key_of_two"] = over(*of_two).extend.alike(frozenset())
+    found["commit-deletes-of_shared"] = deletes.commit.alike(frozenset(("token",)))
+    found["commit-deletes-key_of_two-of_shared"] = over(*of_two, deletes=True).commit.alike(
+        frozenset(("token", "tenant"))
+    )
+    found["extend-of_shared"] = keeps.extend.alike(frozenset(("token",)))
+    found["extend-of_one"] = keeps.extend.alike(frozenset(("id", "token")))
     found["reserve-key_of_two"] = over(*of_two).reserve(False)
     return {**found, "reserve": keeps.reserve(False), "reserve-from_floor": keeps.reserve(True)}
 
@@ -226,6 +243,9 @@ def statements(those: Statements) -> dict[str, Statement]:
         "payload.companyId = 3345 and not attempts > 3 or headers.\"x\" like 'a%' and status in ('new', 'error')"
     )
     found["search"] = of.search((), where, Order("priority", descending=True, after=(5, 7)), locked=True)
+    for name, shared in SHARED.items():
+        found[f"{name}-of_shared"] = getattr(of, name).alike(frozenset(shared))
+    found["commit-of_one"] = of.commit.alike(frozenset(RECEIPT))
     plain = frozenset(ENTRY) - {"id", "payload"} - OPTIONAL
     found["insert_keyless-plain"] = of.insert_keyless.alike(plain, OPTIONAL)
     found["insert_one-asking"] = of.insert_one(frozenset(("key",)), asking=True)

@@ -84,10 +84,10 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         return await self.worker_queue.reserve(lease=lease)
 
     async def reserve_many(
-        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None
+        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, exact: bool = True
     ) -> list[Reservation]:
         """Reserve up to n due rows, oldest first; no row goes to two consumers. See Queue.reserve_many."""
-        return await self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
+        return await self.worker_queue.reserve_many(n, lease=lease, consumer=consumer, exact=exact)
 
     @asynccontextmanager
     async def reserving(self, *, lease: timedelta | None = None) -> AsyncIterator[tuple[E, Session] | None]:

@@ -84,9 +84,11 @@ class EntityQueue(EntityEdits[E], Settlements[Any]):
         """Reserve the next due row for this consumer until now + lease; None when nothing is due."""
         return self.worker_queue.reserve(lease=lease)
 
-    def reserve_many(self, n: int, *, lease: timedelta | None = None, consumer: str | None = None) -> list[Reservation]:
+    def reserve_many(
+        self, n: int, *, lease: timedelta | None = None, consumer: str | None = None, exact: bool = True
+    ) -> list[Reservation]:
         """Reserve up to n due rows, oldest first; no row goes to two consumers. See Queue.reserve_many."""
-        return self.worker_queue.reserve_many(n, lease=lease, consumer=consumer)
+        return self.worker_queue.reserve_many(n, lease=lease, consumer=consumer, exact=exact)
 
     @contextmanager
     def reserving(self, *, lease: timedelta | None = None) -> Iterator[tuple[E, Session] | None]:

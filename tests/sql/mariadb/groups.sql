@@ -44,7 +44,43 @@ FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
 SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
 WHERE duerow_message.id IN :found
 
+-- statement: promote_next-of_shared
+-- Put the first unleased row of each given group in line; return the queues and due times.
+SELECT STRAIGHT_JOIN duerow_message.queue, coalesce(duerow_message.behind_at, duerow_message.due_at) AS coalesce_1,
+    duerow_message.id, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other.live_group = given.`group` AND other.leased_by IS NULL
+ORDER BY other.id
+LIMIT 1
+FOR UPDATE) AS id
+FROM (SELECT given_rows.`group`, CONVERT(:given_queue
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `queue`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`group` VARCHAR(255) CHARACTER
+SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$')) AS given_rows) AS given) AS first INNER
+JOIN duerow_message ON duerow_message.id = first.id
+WHERE duerow_message.leased_by IS NULL
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.due_at = coalesce(duerow_message.behind_at, duerow_message.due_at), duerow_message.behind_at = NULL
+WHERE duerow_message.id IN :found
+
 -- statement: put_behind
+-- Take rows of groups out of line until it is their turn; this ends expired turns.
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE (SELECT given_rows.`id`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = given.id
+SET duerow_message.due_at = NULL, duerow_message.behind_at = duerow_message.due_at, duerow_message.last_error = CASE
+    WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
+    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
+    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.token =
+    duerow_message.token + CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN 1 ELSE 0 END,
+    duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
+
+-- statement: put_behind-of_shared
 -- Take rows of groups out of line until it is their turn; this ends expired turns.
 SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
 FOR UPDATE (SELECT given_rows.`id`

@@ -18,12 +18,53 @@ SET duerow_message.status = 'dead', duerow_message.due_at = NULL, duerow_message
     duerow_message.last_error), duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = NULL,
     duerow_message.leased_until = NULL
 
+-- statement: bury-of_shared
+-- Bury rows whose token matches, with an error; return their receipts.
+SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) - 1 AS anon_1, duerow_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, CONVERT(:given_error
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `error`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, CONVERT(:given_error
+USING utf8mb4) COLLATE utf8mb4_nopad_bin AS `error`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = given.id AND duerow_message.token = given.token AND (duerow_message.id IN :found)
+SET duerow_message.status = 'dead', duerow_message.due_at = NULL, duerow_message.last_error = coalesce(given.error,
+    duerow_message.last_error), duerow_message.token = duerow_message.token + 1, duerow_message.leased_by = NULL,
+    duerow_message.leased_until = NULL
+
 -- statement: commit
 -- Delete the rows whose token matches; return their receipts.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
 FROM (SELECT given_rows.`id`, given_rows.`token`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]')) AS given_rows) AS given
     INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: commit-of_one
+-- Delete the rows whose token matches; return their receipts.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT CAST(:given_id AS SIGNED) AS `id`, CAST(:given_token AS SIGNED) AS `token`) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
+FROM (SELECT found_rows.`id`
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = found.id
+
+-- statement: commit-of_shared
+-- Delete the rows whose token matches; return their receipts.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE;
 SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
@@ -38,6 +79,20 @@ SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, timestampadd(MICRO
 FROM (SELECT given_rows.`id`, given_rows.`token`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]')) AS given_rows) AS given
     INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE duerow_message FORCE INDEX (PRIMARY)
+SET duerow_message.due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))), duerow_message.leased_until
+    = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
+WHERE duerow_message.id IN :found
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
+    timestampadd_1, duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE;
 SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
@@ -256,6 +311,19 @@ FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT 
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 FOR UPDATE
 
+-- statement: owned-of_shared
+-- Read the rows whose token matches, and lock them if the database can.
+SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.`key`, duerow_message.headers AS headers, duerow_message.`group`, duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE
+
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
 -- receipts.
@@ -271,6 +339,23 @@ FOR UPDATE (SELECT given_rows.`id`, given_rows.`token`, given_rows.`due`
 FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `token` BIGINT PATH '$[1]', `due` DATETIME(6) PATH
     '$[2]')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON duerow_message.id = given.id AND
     duerow_message.token = given.token AND (duerow_message.id IN :found)
+SET duerow_message.due_at = coalesce(given.due, duerow_message.place_at, duerow_message.first_due_at),
+    duerow_message.attempts = duerow_message.attempts - 1, duerow_message.token = duerow_message.token + 1,
+    duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
+
+-- statement: release-of_shared
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
+SELECT STRAIGHT_JOIN duerow_message.id, (duerow_message.token + 1) - 1 AS anon_1, duerow_message.id AS id__1,
+    UTC_TIMESTAMP(6) AS anon_2
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, CAST(:given_due AS DATETIME(6)) AS `due`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given INNER
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+FOR UPDATE;
+SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
+FOR UPDATE (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, CAST(:given_due AS DATETIME(6)) AS `due`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
+    duerow_message.id = given.id AND duerow_message.token = given.token AND (duerow_message.id IN :found)
 SET duerow_message.due_at = coalesce(given.due, duerow_message.place_at, duerow_message.first_due_at),
     duerow_message.attempts = duerow_message.attempts - 1, duerow_message.token = duerow_message.token + 1,
     duerow_message.leased_by = NULL, duerow_message.leased_until = NULL

@@ -45,6 +45,27 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN shipment WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND
     shipment.sending_token = given.token AND shipment.sending_due_at = shipment.sending_leased_until
 
+-- statement: commit-deletes-key_of_two-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE shipment
+OUTPUT deleted.tenant, deleted.number, deleted.sending_token
+FROM (SELECT CAST(line.[key] AS INT) AS nth, CAST(cell.[id_1] AS UNIQUEIDENTIFIER) AS [id_1], cell.[id_2] AS [id_2],
+    CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id_1] NVARCHAR(4000)
+    '$[0]', [id_2] INT '$[1]') AS cell) AS given
+JOIN shipment WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND
+    shipment.sending_token = given.token AND shipment.sending_due_at = shipment.sending_leased_until
+
+-- statement: commit-deletes-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE sms_message
+OUTPUT deleted.id, deleted.sending_token
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN sms_message WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON sms_message.id = given.id AND sms_message.sending_token =
+    given.token AND sms_message.sending_due_at = sms_message.sending_leased_until
+
 -- statement: extend
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
@@ -82,6 +103,40 @@ JOIN shipment WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST) ON shipment.tenant = 
     AS picked
 JOIN shipment WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON shipment.tenant = picked.tenant AND shipment.number =
     picked.number
+
+-- statement: extend-of_one
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
+SET sending_due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
+    1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))), sending_leased_until =
+    dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400,
+    dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))
+OUTPUT inserted.id, inserted.sending_token, inserted.sending_leased_until
+FROM (SELECT sms_message.id AS id
+FROM (SELECT 1 AS nth, CAST(:given_id AS BIGINT) AS [id], CAST(:given_token AS BIGINT) AS [token]) AS given
+JOIN sms_message WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST) ON sms_message.id = given.id AND
+    sms_message.sending_token = given.token AND sms_message.sending_due_at = sms_message.sending_leased_until) AS
+    picked
+JOIN sms_message WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON sms_message.id = picked.id
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE sms_message
+SET sending_due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) /
+    1000000) % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))), sending_leased_until =
+    dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400,
+    dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))
+OUTPUT inserted.id, inserted.sending_token, inserted.sending_leased_until
+FROM (SELECT sms_message.id AS id
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN sms_message WITH (FORCESEEK, ROWLOCK, UPDLOCK, READPAST) ON sms_message.id = given.id AND
+    sms_message.sending_token = given.token AND sms_message.sending_due_at = sms_message.sending_leased_until) AS
+    picked
+JOIN sms_message WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) ON sms_message.id = picked.id
 
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.

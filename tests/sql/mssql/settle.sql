@@ -11,6 +11,19 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.token = given.token
 
+-- statement: bury-of_shared
+-- Bury rows whose token matches, with an error; return their receipts.
+UPDATE duerow_message
+SET status = 'dead', due_at = NULL, last_error = COALESCE(given.error, duerow_message.last_error), token =
+    duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token], :given_error
+    AS [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
 -- statement: commit
 -- Delete the rows whose token matches; return their receipts.
 DELETE duerow_message
@@ -18,6 +31,24 @@ OUTPUT deleted.id, deleted.token
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
     [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: commit-of_one
+-- Delete the rows whose token matches; return their receipts.
+DELETE duerow_message
+OUTPUT deleted.id, deleted.token
+FROM (SELECT 1 AS nth, CAST(:given_id AS BIGINT) AS [id], CAST(:given_token AS BIGINT) AS [token]) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: commit-of_shared
+-- Delete the rows whose token matches; return their receipts.
+DELETE duerow_message
+OUTPUT deleted.id, deleted.token
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.token = given.token
 
@@ -32,6 +63,20 @@ OUTPUT inserted.id, inserted.token, inserted.leased_until
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
     [token] BIGINT '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
+DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); UPDATE duerow_message
+SET due_at = dateadd(MICROSECOND, CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000)
+    % 86400, dateadd(DAY, (CAST(:lease AS BIGINT) / 1000000) / 86400, @now))), leased_until = dateadd(MICROSECOND,
+    CAST(:lease AS BIGINT) % 1000000, dateadd(SECOND, (CAST(:lease AS BIGINT) / 1000000) % 86400, dateadd(DAY,
+    (CAST(:lease AS BIGINT) / 1000000) / 86400, @now)))
+OUTPUT inserted.id, inserted.token, inserted.leased_until
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.token = given.token
 
@@ -221,6 +266,20 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
     given.token
 
+-- statement: owned-of_shared
+-- Read the rows whose token matches, and lock them if the database can.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message.[key], duerow_message.headers AS headers, duerow_message.[group], duerow_message.priority,
+    duerow_message.status, COALESCE(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
+JOIN duerow_message WITH (FORCESEEK, ROWLOCK, UPDLOCK) ON duerow_message.id = given.id AND duerow_message.token =
+    given.token
+
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
 -- receipts.
@@ -231,6 +290,20 @@ OUTPUT inserted.id, inserted.token - 1
 FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[token] AS [token], cell.[due] AS [due]
 FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
     [token] BIGINT '$[1]', [due] DATETIME2(6) '$[2]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
+    duerow_message.token = given.token
+
+-- statement: release-of_shared
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
+UPDATE duerow_message
+SET due_at = COALESCE(given.due, duerow_message.place_at, duerow_message.first_due_at), attempts =
+    duerow_message.attempts - 1, token = duerow_message.token + 1, leased_by = NULL, leased_until = NULL
+OUTPUT inserted.id, inserted.token - 1
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], CAST(:given_token AS BIGINT) AS [token],
+    CAST(:given_due AS DATETIME2(6)) AS [due]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]') AS
+    cell) AS given
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.token = given.token
 

@@ -67,6 +67,33 @@ FROM JSON_TABLE(:found, '$[*]' COLUMNS (`tenant` VARCHAR(36) CHARACTER
 SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]', nth_given FOR ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN
     shipment ON shipment.tenant = found.tenant AND shipment.number = found.number
 
+-- statement: commit-deletes-key_of_two-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+SELECT STRAIGHT_JOIN shipment.tenant, shipment.number, shipment.sending_token, shipment.tenant AS tenant__1,
+    shipment.number AS number__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id_1`, given_rows.`id_2`, CAST(:given_token AS SIGNED) AS `token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id_1` VARCHAR(36) CHARACTER
+SET ascii PATH '$[0]', `id_2` BIGINT PATH '$[1]', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
+JOIN shipment ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND shipment.sending_token =
+    given.token AND shipment.sending_due_at = shipment.sending_leased_until
+FOR UPDATE; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ shipment
+FROM (SELECT found_rows.`tenant`, found_rows.`number`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`tenant` VARCHAR(36) CHARACTER
+SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]', nth_given FOR ORDINALITY)) AS found_rows) AS found STRAIGHT_JOIN
+    shipment ON shipment.tenant = found.tenant AND shipment.number = found.number
+
+-- statement: commit-deletes-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, sms_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until
+FOR UPDATE; DELETE /*+ SET_VAR(sql_safe_updates = 0) */ sms_message
+FROM (SELECT found_rows.`id`, found_rows.nth_given
+FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS found_rows) AS found
+    STRAIGHT_JOIN sms_message ON sms_message.id = found.id
+
 -- statement: extend
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
@@ -104,6 +131,38 @@ SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]', nth_given FOR ORDINALITY)) A
     shipment ON shipment.tenant = found.tenant AND shipment.number = found.number
 SET shipment.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))),
     shipment.sending_leased_until = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
+
+-- statement: extend-of_one
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
+    timestampadd_1, sms_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT CAST(:given_id AS SIGNED) AS `id`, CAST(:given_token AS SIGNED) AS `token`, 1 AS nth_given) AS given
+    INNER
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until
+FOR UPDATE OF sms_message SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ sms_message FORCE INDEX
+    (PRIMARY)
+SET sms_message.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))),
+    sms_message.sending_leased_until = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
+WHERE sms_message.id IN :found
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+SELECT STRAIGHT_JOIN sms_message.id, sms_message.sending_token, timestampadd(MICROSECOND, :lease, UTC_TIMESTAMP(6)) AS
+    timestampadd_1, sms_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
+FROM (SELECT given_rows.`id`, CAST(:given_token AS SIGNED) AS `token`, given_rows.nth_given
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$', nth_given FOR ORDINALITY)) AS given_rows) AS given INNER
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until
+FOR UPDATE OF sms_message SKIP LOCKED; UPDATE /*+ SET_VAR(sql_safe_updates = 0) SET_VAR(sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO') */ sms_message FORCE INDEX
+    (PRIMARY)
+SET sms_message.sending_due_at = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6))),
+    sms_message.sending_leased_until = timestampadd(MICROSECOND, :lease, CAST(:told AS DATETIME(6)))
+WHERE sms_message.id IN :found
 
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.

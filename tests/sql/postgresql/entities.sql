@@ -44,6 +44,27 @@ WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN t
     given.token) THEN true ELSE false END
 RETURNING shipment.tenant, shipment.number, shipment.sending_token
 
+-- statement: commit-deletes-key_of_two-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE
+FROM shipment
+USING (SELECT given_rows.id_1 AS id_1, given_rows.id_2 AS id_2, CAST(:given_token::BIGINT AS BIGINT) AS token
+FROM (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2::VARCHAR
+    AS TEXT) AS INTEGER[])) AS id_2) AS given_rows) AS given
+WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
+    = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN (shipment.sending_token =
+    given.token) THEN true ELSE false END
+RETURNING shipment.tenant, shipment.number, shipment.sending_token
+
+-- statement: commit-deletes-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE
+FROM sms_message
+WHERE CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END AND
+    sms_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AND CASE WHEN (sms_message.sending_token
+    = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+RETURNING sms_message.id, sms_message.sending_token
+
 -- statement: extend
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
@@ -73,6 +94,35 @@ SET sending_due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 micros
 FROM free
 WHERE shipment.tenant = ANY (ARRAY[free.tenant]) AND shipment.number = ANY (ARRAY[free.number])
 RETURNING shipment.tenant, shipment.number, shipment.sending_token, shipment.sending_leased_until
+
+-- statement: extend-of_one
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+WITH free AS (SELECT sms_message.id AS id
+FROM (SELECT CAST(:given_id::BIGINT AS BIGINT) AS id, CAST(:given_token::BIGINT AS BIGINT) AS token) AS given
+JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
+    THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
+    ELSE false END FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
+SET sending_due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')),
+    sending_leased_until=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'))
+FROM free
+WHERE sms_message.id = ANY (ARRAY[free.id])
+RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+WITH free AS (SELECT sms_message.id AS id
+FROM (SELECT given_rows.id AS id, CAST(:given_token::BIGINT AS BIGINT) AS token
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given_rows) AS given
+JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
+    THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
+    ELSE false END FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
+SET sending_due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')),
+    sending_leased_until=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'))
+FROM free
+WHERE sms_message.id = ANY (ARRAY[free.id])
+RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
 
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.

@@ -39,7 +39,35 @@ FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queu
     IS NULL
 RETURNING duerow_message.queue, duerow_message.due_at
 
+-- statement: promote_next-of_shared
+-- Put the first unleased row of each given group in line; return the queues and due times.
+UPDATE duerow_message
+SET due_at=coalesce(duerow_message.behind_at, duerow_message.due_at), behind_at=NULL
+WHERE duerow_message.id = ANY (array((SELECT (SELECT other.id
+FROM duerow_message AS other
+WHERE other.queue = given.queue AND other."group" >= given."group" AND other."group" <= given."group" AND other.status
+    IN ('new', 'error') AND other.leased_by IS NULL
+ORDER BY other."group", other.id
+LIMIT 1
+FOR UPDATE) AS id
+FROM (SELECT given_rows."group" AS "group", CAST(:given_queue::VARCHAR AS TEXT) AS queue
+FROM (SELECT unnest(CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS "group") AS given_rows) AS given))) AND
+    duerow_message.leased_by IS NULL
+RETURNING duerow_message.queue, duerow_message.due_at
+
 -- statement: put_behind
+-- Take rows of groups out of line until it is their turn; this ends expired turns.
+UPDATE duerow_message
+SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
+    IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
+    (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":', to_json(concat('was in hand when its
+    worker died: lease of ', duerow_message.leased_by, ' ended at ', to_char(timezone('UTC',
+    duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
+    coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
+    ELSE duerow_message.last_error END
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
+
+-- statement: put_behind-of_shared
 -- Take rows of groups out of line until it is their turn; this ends expired turns.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until

@@ -9,6 +9,15 @@ WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.to
     false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
+-- statement: bury-of_shared
+-- Bury rows whose token matches, with an error; return their receipts.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
+    last_error=coalesce(CAST(CAST(:given_error::VARCHAR AS TEXT) AS JSON), duerow_message.last_error)
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AND CASE WHEN (duerow_message.token
+    = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
+
 -- statement: commit
 -- Delete the rows whose token matches; return their receipts.
 DELETE
@@ -17,6 +26,22 @@ USING (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, 
     AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
+RETURNING duerow_message.id, duerow_message.token
+
+-- statement: commit-of_one
+-- Delete the rows whose token matches; return their receipts.
+DELETE
+FROM duerow_message
+USING (SELECT CAST(:given_id::BIGINT AS BIGINT) AS id, CAST(:given_token::BIGINT AS BIGINT) AS token) AS given
+WHERE duerow_message.id = given.id AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE false END
+RETURNING duerow_message.id, duerow_message.token
+
+-- statement: commit-of_shared
+-- Delete the rows whose token matches; return their receipts.
+DELETE
+FROM duerow_message
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AND CASE WHEN (duerow_message.token
+    = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token
 
 -- statement: extend
@@ -28,6 +53,15 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     AS TEXT) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
+RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
+UPDATE duerow_message
+SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')), leased_until=(statement_timestamp()
+    + (:lease::BIGINT * INTERVAL '1 microsecond'))
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AND CASE WHEN (duerow_message.token
+    = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
 
 -- statement: leased_range
@@ -221,6 +255,20 @@ JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (
     THEN true ELSE false END
 FOR UPDATE OF duerow_message
 
+-- statement: owned-of_shared
+-- Read the rows whose token matches, and lock them if the database can.
+SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind,
+    duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
+    duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS
+    coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
+    CAST(duerow_message.last_error AS TEXT) AS last_error
+FROM (SELECT given_rows.id AS id, CAST(:given_token::BIGINT AS BIGINT) AS token
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
+    THEN true ELSE false END
+FOR UPDATE OF duerow_message
+
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
 -- receipts.
@@ -232,6 +280,17 @@ FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, u
     due) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
+
+-- statement: release-of_shared
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
+UPDATE duerow_message
+SET due_at=coalesce(CAST(:given_due::TIMESTAMP WITH TIME ZONE AS TIMESTAMP WITH TIME ZONE), duerow_message.place_at,
+    duerow_message.first_due_at), attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1),
+    leased_by=NULL, leased_until=NULL
+WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AND CASE WHEN (duerow_message.token
+    = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: roll_back

@@ -43,6 +43,27 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id_1, json_extract(given_
 FROM json_each(:given) AS given_rows) AS given)
 RETURNING tenant, number, sending_token
 
+-- statement: commit-deletes-key_of_two-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE
+FROM shipment
+WHERE shipment.sending_due_at = shipment.sending_leased_until AND (shipment.tenant, shipment.number,
+    shipment.sending_token) IN (SELECT given.id_1, given.id_2, given.token
+FROM (SELECT json_extract(given_rows.value, '$[0]') AS id_1, json_extract(given_rows.value, '$[1]') AS id_2,
+    :given_token AS token
+FROM json_each(:given) AS given_rows) AS given)
+RETURNING tenant, number, sending_token
+
+-- statement: commit-deletes-of_shared
+-- Mark the rows whose token and due time match as done, or delete them; return their receipts.
+DELETE
+FROM sms_message
+WHERE sms_message.sending_due_at = sms_message.sending_leased_until AND (sms_message.id, sms_message.sending_token) IN
+    (SELECT given.id, given.token
+FROM (SELECT given_rows.value AS id, :given_token AS token
+FROM json_each(:given) AS given_rows) AS given)
+RETURNING id, sending_token
+
 -- statement: extend
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
@@ -69,6 +90,31 @@ SET sending_due_at=(:now + :lease), sending_leased_until=(:now + :lease)
 FROM free
 WHERE shipment.tenant = free.tenant AND shipment.number = free.number
 RETURNING tenant, number, sending_token, sending_leased_until
+
+-- statement: extend-of_one
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+WITH free AS (SELECT sms_message.id AS id
+FROM (SELECT :given_id AS id, :given_token AS token) AS given
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until) UPDATE sms_message
+SET sending_due_at=(:now + :lease), sending_leased_until=(:now + :lease)
+FROM free
+WHERE sms_message.id = free.id
+RETURNING id, sending_token, sending_leased_until
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and the new end for rows that match and are not
+-- locked.
+WITH free AS (SELECT sms_message.id AS id
+FROM (SELECT given_rows.value AS id, :given_token AS token
+FROM json_each(:given) AS given_rows) AS given
+JOIN sms_message ON sms_message.id = given.id AND sms_message.sending_token = given.token AND
+    sms_message.sending_due_at = sms_message.sending_leased_until) UPDATE sms_message
+SET sending_due_at=(:now + :lease), sending_leased_until=(:now + :lease)
+FROM free
+WHERE sms_message.id = free.id
+RETURNING id, sending_token, sending_leased_until
 
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.

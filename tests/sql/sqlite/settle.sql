@@ -9,6 +9,16 @@ FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id AND duerow_message.token = given.token
 RETURNING id, token - 1 AS anon_1
 
+-- statement: bury-of_shared
+-- Bury rows whose token matches, with an error; return their receipts.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
+    last_error=coalesce(given.error, duerow_message.last_error)
+FROM (SELECT given_rows.value AS id, :given_token AS token, :given_error AS error
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id AND duerow_message.token = given.token
+RETURNING id, token - 1 AS anon_1
+
 -- statement: commit
 -- Delete the rows whose token matches; return their receipts.
 DELETE
@@ -18,11 +28,37 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
 FROM json_each(:given) AS given_rows) AS given)
 RETURNING id, token
 
+-- statement: commit-of_one
+-- Delete the rows whose token matches; return their receipts.
+DELETE
+FROM duerow_message
+WHERE (duerow_message.id, duerow_message.token) IN (SELECT given.id, given.token
+FROM (SELECT :given_id AS id, :given_token AS token) AS given)
+RETURNING id, token
+
+-- statement: commit-of_shared
+-- Delete the rows whose token matches; return their receipts.
+DELETE
+FROM duerow_message
+WHERE (duerow_message.id, duerow_message.token) IN (SELECT given.id, given.token
+FROM (SELECT given_rows.value AS id, :given_token AS token
+FROM json_each(:given) AS given_rows) AS given)
+RETURNING id, token
+
 -- statement: extend
 -- Extend leases to now + lease; return id, token and new end of those whose token matches.
 UPDATE duerow_message
 SET due_at=(:now + :lease), leased_until=(:now + :lease)
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id AND duerow_message.token = given.token
+RETURNING id, token, leased_until
+
+-- statement: extend-of_shared
+-- Extend leases to now + lease; return id, token and new end of those whose token matches.
+UPDATE duerow_message
+SET due_at=(:now + :lease), leased_until=(:now + :lease)
+FROM (SELECT given_rows.value AS id, :given_token AS token
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id AND duerow_message.token = given.token
 RETURNING id, token, leased_until
@@ -177,6 +213,18 @@ FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_ro
 FROM json_each(:given) AS given_rows) AS given
 JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
 
+-- statement: owned-of_shared
+-- Read the rows whose token matches, and lock them if the database can.
+SELECT duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
+    duerow_message."key", duerow_message.headers AS headers, duerow_message."group", duerow_message.priority,
+    duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS coalesce_1,
+    duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
+    duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at, duerow_message.last_error
+    AS last_error
+FROM (SELECT given_rows.value AS id, :given_token AS token
+FROM json_each(:given) AS given_rows) AS given
+JOIN duerow_message ON duerow_message.id = given.id AND duerow_message.token = given.token
+
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
 -- receipts.
@@ -185,6 +233,17 @@ SET due_at=coalesce(given.due, duerow_message.place_at, duerow_message.first_due
     attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
 FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS token,
     json_extract(given_rows.value, '$[2]') AS due
+FROM json_each(:given) AS given_rows) AS given
+WHERE duerow_message.id = given.id AND duerow_message.token = given.token
+RETURNING id, token - 1 AS anon_1
+
+-- statement: release-of_shared
+-- Restore the place in line and the number of attempts of rows whose token matches; return their
+-- receipts.
+UPDATE duerow_message
+SET due_at=coalesce(given.due, duerow_message.place_at, duerow_message.first_due_at),
+    attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
+FROM (SELECT given_rows.value AS id, :given_token AS token, :given_due AS due
 FROM json_each(:given) AS given_rows) AS given
 WHERE duerow_message.id = given.id AND duerow_message.token = given.token
 RETURNING id, token - 1 AS anon_1

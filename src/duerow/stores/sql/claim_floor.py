@@ -2,8 +2,9 @@
 
 While another session holds an old snapshot, PostgreSQL keeps the index entries of taken rows, and every claim from the
 head would walk over all of them. So a claim starts at a floor. Rows due before the floor are checked only every half
-second, or less often if that takes long, and always before a queue is reported empty. The floor never passes a row that
-was due and visible, leased or not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a
+second, or less often if that takes long, and before a queue is reported empty. Only claims that need not be exact leave
+that out while looks have taken more than their share of the time. The floor never passes a row that was due and
+visible, leased or not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a
 little late. Only one claim in 10 ms reads these 100 ms, or fewer if that takes long; the others start at the oldest row
 that the claim before saw.
 """
@@ -62,7 +63,7 @@ class _Look:
         pause = min(min(before, self.longer) / LOOK_SHARE, self.latest)
         self.soonest, self.at = now + pause, now + max(self.least, pause)
 
-    def now(self) -> None:
+    def allow(self) -> None:
         """Let the next claim look."""
         self.at = self.soonest = 0.0
 
@@ -78,7 +79,8 @@ class _Floor:
         behind: the looks between the floor and `near`.
         lowered: how often a row was written below the floor.
         changes: how often a row was written below the floor or `near`.
-        nothing_before: no row of the queue was due before this time at the last look.
+        nothing_before: no row of the queue was due before this time at the last look at an idle queue, except for rows
+            below the floor if that look began there.
         left_out: whether a claim that found too little has left out the look below since the last one.
     """
 
@@ -170,38 +172,48 @@ class ClaimFloors:
 
     def found_none(self, queue: Hashable, start: Start) -> None:
         """Record that a claim found nothing that it could take."""
-        if self.kept and start.due_at is None:
-            with self._lock:
-                self._looked_below(self._floors[queue], start, time.monotonic())
+        if not self.kept:
+            return
+        with self._lock:
+            floor, now = self._floors.setdefault(queue, _Floor()), time.monotonic()
+            if start.due_at is None:
+                self._looked_below(floor, start, now)
+            else:
+                floor.below.usual = now - start.at
 
     def _looked_below(self, floor: _Floor, start: Start, now: float) -> None:
         if floor.lowered == start.lowered:
             floor.left_out = False
             floor.below.ended(now, now - start.at)
 
-    def leave_out(self, queue: Hashable) -> bool:
-        """Return whether the next look below the floor has to wait, because looks have taken their share of the time.
+    def must_leave_out(self, queue: Hashable) -> bool:
+        """Return whether a look below the floor has to be left out, because looks have taken their share of the time.
 
-        If so, the caller leaves it out, and `until_look` says so until the next one.
+        If so, `until_look` says how long until the next one, until it was done.
         """
         with self._lock:
-            floor = self._floors[queue]
+            floor = self._floors.setdefault(queue, _Floor())
             waits = time.monotonic() < floor.below.soonest
             floor.left_out = floor.left_out or waits
             return waits
 
-    def until_look(self, queues: Iterable[Hashable]) -> tuple[datetime, float] | None:
-        """Return the lowest floor, and the seconds until rows below it may be looked for; None: no look was left out.
+    def until_look(self, queues: Iterable[Hashable]) -> tuple[datetime | None, float | None]:
+        """Return where a look at an idle queue begins, and the seconds until a look that was left out may be done.
 
         Args:
-            queues: the lines of a queue.
+            queues: the lines of the queue. Those without a floor do not count: each claim reads them from the head.
+
+        Returns:
+            The lowest floor, or None if rows below it may be read now; and the seconds, or None if none was left out.
         """
-        floors = [self._floors.get(queue, _Floor()) for queue in queues]
-        known = [floor.due_at for floor in floors if floor.due_at is not None]
-        if len(known) < len(floors) or not any(floor.left_out for floor in floors):
-            return None
-        wait = max(floor.below.soonest for floor in floors if floor.left_out) - time.monotonic()
-        return min(known), max(wait, 0.0)
+        with self._lock:
+            now = time.monotonic()
+            floors = [floor for floor in map(self._floors.get, queues) if floor is not None]
+            lowest = min((floor.due_at for floor in floors if floor.due_at is not None), default=None)
+            waits = [max(floor.below.soonest - now, 0.0) for floor in floors if floor.left_out]
+            if not waits and all(floor.below.soonest <= now for floor in floors):
+                return None, None
+            return lowest, min(waits, default=None)
 
     def lower(self, due_at: datetime | None) -> None:
         """Make claims look below the floor soon, in queues where a row may be below it."""
@@ -225,7 +237,7 @@ class ClaimFloors:
         for floor in self._floors.values():
             if floor.due_at is not None and due_at < floor.due_at:
                 floor.lowered += 1
-                floor.below.now()
+                floor.below.allow()
             if floor.due_at is not None and floor.near is not None and due_at < max(floor.due_at, floor.near):
                 floor.changes += 1
                 floor.behind.at = 0.0
@@ -259,4 +271,4 @@ class ClaimFloors:
     def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors.setdefault(queue, _Floor()).below.now()
+            self._floors.setdefault(queue, _Floor()).below.allow()

@@ -243,6 +243,64 @@ def test_a_write_while_it_was_looked_counts_as_not_seen(floors: ClaimFloors) -> 
     assert floors.nothing_before("mail")[0] is None
 
 
+def look_slowly(floors: ClaimFloors, monotonic: list[float], queue: str, seconds: float) -> None:
+    """Look below the floor of a queue twice, for so many seconds each time."""
+    for _ in range(2):
+        floors.look_below(queue)
+        start = floors.start(queue)
+        monotonic[0] += seconds
+        floors.found_none(queue, start)
+
+
+def test_a_look_that_was_left_out_may_be_done_when_looks_have_taken_their_share(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    assert floors.until_look(["mail"]) == (None, None)
+    look_slowly(floors, monotonic, "mail", 1.0)
+    assert floors.until_look(["mail"]) == (NOON, None), "it was not left out yet"
+    assert floors.must_leave_out("mail")
+    monotonic[0] += 5
+    assert floors.until_look(["mail"]) == (NOON, 1 / LOOK_SHARE - 5)
+    monotonic[0] += 1 / LOOK_SHARE
+    assert floors.until_look(["mail"]) == (NOON, 0.0)
+    assert not floors.must_leave_out("mail")
+    look_slowly(floors, monotonic, "mail", 0.0)
+    assert floors.until_look(["mail"]) == (None, None)
+
+
+def test_of_several_lines_the_first_look_that_may_be_done_counts_and_those_without_a_floor_do_not(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    later = NOON + 9 * SECOND
+    floors.claimed("bills", floors.start("bills"), oldest=later, newest=later + SECOND)
+    floors.start("empty")
+    for queue, seconds in (("bills", 2.0), ("mail", 1.0)):
+        look_slowly(floors, monotonic, queue, seconds)
+        assert floors.must_leave_out(queue)
+    lines = ["bills", "mail", "empty", "unknown"]
+    assert floors.until_look(lines) == (NOON, 1 / LOOK_SHARE)
+    monotonic[0] += 10
+    assert floors.until_look(lines) == (NOON, 1 / LOOK_SHARE - 10)
+
+
+def test_a_slow_server_is_not_taken_for_dead_entries(floors: ClaimFloors, monotonic: list[float]) -> None:
+    for _ in range(3):
+        start = floors.start("mail")
+        assert start.due_at is not None
+        monotonic[0] += 0.3
+        floors.found_none("mail", start)
+        look_slowly(floors, monotonic, "mail", 0.3)
+    assert not floors.must_leave_out("mail")
+
+
+def test_a_message_that_this_process_put_below_the_floor_is_looked_for_even_if_looks_are_slow(
+    floors: ClaimFloors, monotonic: list[float]
+) -> None:
+    look_slowly(floors, monotonic, "mail", 1.0)
+    floors.lower(NOON - SECOND)
+    assert not floors.must_leave_out("mail")
+
+
 def test_a_write_after_the_clock_was_set_back_has_claims_look_below_the_floor(monotonic: list[float]) -> None:
     clock = MovableClock(NOON + SECOND)
     floors = ClaimFloors(kept=True, clock=clock)

@@ -17,7 +17,7 @@ from duerow.stores.sql import claim_floor, priorities
 from duerow.stores.sql.claim_floor import BEHIND, LOOK_BELOW, LOOK_SHARE
 from duerow.stores.sql.dialects.postgresql.dialect import PostgreSQL
 from duerow.stores.sql.plans.claim import MORE
-from duerow.stores.sql.plans.kinds import padded
+from duerow.stores.sql.plans.kinds import padded, source_of
 from duerow.stores.sql.plans.store import SqlStore
 from duerow.stores.sql.priorities import LOOK_AGAIN, MOST, PriorityLine
 from duerow.testing.clock import MovableClock, hours
@@ -114,6 +114,24 @@ def look_below_slowly(store: SqlStore, monotonic: list[float], seconds: float) -
         monotonic[0] += seconds
         with pytest.raises(StopIteration):
             plan.send([row(1)])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_in_groups_too_only_a_claim_that_must_be_exact_looks_below_after_slow_looks(
+    exact: bool, store: SqlStore, monotonic: list[float]
+) -> None:
+    floors, line = store.context.floors, PriorityLine(0, True)
+    key = (source_of("mail", ()), line)
+    store.context.priorities.add("mail", [line])
+    floors.claimed(key, floors.start(key), oldest=NOON, newest=NOON)
+    for _ in range(2):
+        floors.look_below(key)
+        look = floors.start(key)
+        monotonic[0] += 1
+        floors.found_none(key, look)
+    values, _ = claim(store, 1, exact=exact)
+    picks = ["floor" in one for one in values if one.get("limit_in") == 1 + MORE]
+    assert picks == ([True, False] if exact else [True])
 
 
 @pytest.mark.parametrize("exact", [True, False])

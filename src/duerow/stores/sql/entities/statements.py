@@ -206,8 +206,9 @@ class EntityReserve(ReserveStatements):
     @lru_cache(maxsize=8)  # noqa: B019 - lives as long as the store
     def pick(self, grouped: bool, from_floor: bool, kinds: int = 0) -> Statement:
         """Lock the oldest due rows and read their ids and due times, and the floor as in `reserve`."""
-        shown = (*self.context.ids, self.message.c.due_at, null(), *self._oldest(grouped, from_floor, kinds))
-        return Statement(self._first_due(shown, grouped, from_floor, kinds))
+        shown = (*self.context.ids, self.message.c.due_at, null())
+        due, floor = self._first_due(shown, grouped, from_floor, kinds)
+        return Statement(due.add_columns(*floor))
 
     @cached_property
     def lend(self) -> OverRows:

@@ -53,7 +53,10 @@ class ClaimPlans(Plans):
         self._history, self._promote = history, promote
 
     def carry_out(self, claim: Claim) -> Plan[None]:
-        """Take due rows, lowest priority first; read all lines of the queue before it counts as empty."""
+        """Take due rows, lowest priority first; read all lines of the queue before it counts as empty.
+
+        A claim that need not be exact may leave out what is below the floors.
+        """
         context = self.context
         queue, writes = claim.queue, context.floors.nothing_before(claim.source)[1]
         if refused := context.refusals.of(queue):
@@ -72,9 +75,9 @@ class ClaimPlans(Plans):
         if context.priorities.is_paused(queue):
             return
         lines = context.priorities.of(queue)
-        left_out = [
-            line for line in claim.floored if not claim.exact and context.floors.leave_out((claim.source, line))
-        ]
+        left_out: list[PriorityLine] = []
+        if not claim.exact:
+            left_out += (line for line in claim.floored if context.floors.must_leave_out((claim.source, line)))
         unseen = [line for line in lines if line not in left_out and (line in claim.floored or line not in known)]
         for line in unseen:
             context.floors.look_below((claim.source, line))

@@ -23,7 +23,7 @@ class _Look(NamedTuple):
 
     Attributes:
         kinds: the only kinds of messages that count, padded; none: all of them.
-        floor: before this time nothing is due; None: it looks at all rows.
+        floor: where it begins: nothing is due before this time, or claims look below it; None: it looks at all rows.
     """
 
     kinds: tuple[str, ...]
@@ -66,10 +66,11 @@ class NextDuePlans(Plans):
                 known = padded(kinds[name]) if kinds and name in kinds else ()
                 source = source_of(name, known)
                 floor, writes = context.floors.nothing_before(source)
-                left_out = context.floors.until_look((source, line) for line in context.priorities.of(name))
-                if left_out is not None and not relied_on:
-                    waits.append(timedelta(seconds=left_out[1]))
-                    floor = floor or left_out[0]
+                lines = [(source, line) for line in context.priorities.of(name)]
+                lowest, seconds = context.floors.until_look(lines)
+                if seconds is not None and not relied_on:  # the consumer's claim left out a look
+                    waits.append(timedelta(seconds=seconds))
+                floor = floor or lowest
                 # Rows may have been pushed before the last look, but committed after it.
                 alike[_Look(known, None if relied_on else floor)].append((name, writes))
         for look, found in alike.items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Integer, Select, Text, and_, case, func, null, select
+from sqlalchemy import ColumnElement, Integer, ScalarSelect, Select, Text, and_, case, func, null, select
 
 from duerow.stores.sql.dialects.base import const
 from duerow.stores.sql.statements.context import StatementGroup
@@ -40,29 +40,28 @@ class DueRowStatements(StatementGroup):
             **self.context.finished(case((used_up, self.now), else_=null())),
         }
 
-    def _due_ids(self, from_floor: bool, kinds: int) -> Select[Any]:
+    def _due_ids(self, from_floor: bool, kinds: int) -> tuple[Select[Any], list[Any]]:
         return self._first_due(self.context.ids, False, from_floor, kinds)
 
     def _first_due(
         self, shown: Sequence[ColumnElement[Any]], grouped: bool, from_floor: bool, kinds: int
-    ) -> Select[Any]:
+    ) -> tuple[Select[Any], list[Any]]:
+        """Return the query of the oldest due rows of a line, and what each row is to come with: the next floor."""
         columns = self.message.c
         which = [*self.context.due_rows(grouped, from_floor), *self._of_kinds(kinds)]
-        if self.dialect.keeps_dead_entries and not from_floor:  # the dead entries before it are read once, not twice
-            which.append(columns.due_at >= self._oldest_due(grouped, from_floor, kinds))
+        floor: list[Any] = []
+        if self.dialect.keeps_dead_entries:
+            oldest = self._oldest(grouped, from_floor, kinds)
+            floor = [self.dialect.microseconds(oldest)]
+            if not from_floor:  # the dead entries before it are read once, not twice
+                which.append(columns.due_at >= oldest)
         due = select(*shown).where(*which).order_by(columns.due_at, *self.context.ids)
         due = self.dialect.by_line(due, self.message, grouped)
         due = due.limit(self.bound("limit_in", Integer()))
-        return due.with_for_update(skip_locked=True, key_share=self.context.key_share)
+        return due.with_for_update(skip_locked=True, key_share=self.context.key_share), floor
 
-    def _oldest(self, grouped: bool, from_floor: bool, kinds: int) -> list[Any]:
-        if not self.dialect.keeps_dead_entries:
-            return []
-        return [self.dialect.microseconds(self._oldest_due(grouped, from_floor, kinds))]
-
-    @lru_cache(maxsize=2 * MOST_VARIANTS)  # noqa: B019 - lives as long as the store
-    def _oldest_due(self, grouped: bool, from_floor: bool, kinds: int) -> Any:
-        """The due time of the oldest due row of a line, leased or not."""
+    def _oldest(self, grouped: bool, from_floor: bool, kinds: int) -> ScalarSelect[Any]:
+        """Return the due time of the oldest due row of a line, leased or not."""
         rows = self.message.alias("oldest")
         due = (*self.context.due_rows(grouped, from_floor, rows), *self._of_kinds(kinds, rows))
         oldest = select(func.min(rows.c.due_at).label("due_at")).where(*due)

@@ -18,9 +18,9 @@ class LendStatements(DueRowStatements):
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def lend_unread(self, from_floor: bool, kinds: int = 0) -> Statement:
         """Like `reserve`, but return only receipts, former due times and the floor."""
-        due = self._due_ids(from_floor, kinds)
+        due, floor = self._due_ids(from_floor, kinds)
         which = [self.dialect.one_of(self.message.c.id, due)]
-        answer = [*self._unread, *self._oldest(False, from_floor, kinds)]
+        answer = [*self._unread, *floor]
         return Statement(self.dialect.change_picked(self.message, due, which, self._lend, answer))
 
     @cached_property

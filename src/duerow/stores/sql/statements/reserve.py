@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -24,12 +25,11 @@ class ReserveStatements(DueRowStatements):
         next claim: the due time of the oldest row that was due when the statement began, leased or not. With `kinds`,
         only rows of that many bound kinds are read.
         """
-        return Statement(self._lease(self._due_ids(from_floor, kinds), from_floor, kinds))
+        return Statement(self._lease(*self._due_ids(from_floor, kinds)))
 
-    def _lease(self, due: Select[Any], from_floor: bool, kinds: int) -> Any:
+    def _lease(self, due: Select[Any], floor: Sequence[Any]) -> Any:
         which = self.context.is_among(due)
-        answer = [*self.context.lent, *self._oldest(False, from_floor, kinds)]
-        return self.dialect.change_picked(self.message, due, which, self._lend, answer)
+        return self.dialect.change_picked(self.message, due, which, self._lend, [*self.context.lent, *floor])
 
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def commit_and_reserve(self, from_floor: bool, kinds: int = 0) -> Statement:
@@ -50,8 +50,8 @@ class ReserveStatements(DueRowStatements):
         ours = ours.with_for_update(skip_locked=True, key_share=self.context.key_share)
         committed = delete(self.message).where(columns.id == ours.scalar_subquery())
         ended = committed.returning(*(columns[name] for name in RECEIPT)).cte("ended")
-        due = self._due_ids(from_floor, kinds).where(columns.id != id, exists(select(ended.c.id)))
-        lent = self._lease(due, from_floor, kinds).cte("lent")
+        due, floor = self._due_ids(from_floor, kinds)
+        lent = self._lease(due.where(columns.id != id, exists(select(ended.c.id))), floor).cte("lent")
         given = {LENT.index(name): ended.c[name] for name in RECEIPT}
         receipt = select(*(given.get(place, null()) for place in range(len(lent.c))))
         return Statement(select(lent).union_all(receipt), writes=True)
@@ -59,17 +59,17 @@ class ReserveStatements(DueRowStatements):
     @lru_cache(maxsize=MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def pop(self, from_floor: bool, kinds: int = 0) -> Statement:
         """Delete the oldest due rows of a line without groups; each comes with the time and the floor of `reserve`."""
-        due = self._due_ids(from_floor, kinds)
+        due, floor = self._due_ids(from_floor, kinds)
         which = [self.dialect.one_of(self.message.c.id, due)]
-        answer = [*self.context.record, self.now, *self._oldest(False, from_floor, kinds)]
+        answer = [*self.context.record, self.now, *floor]
         return Statement(self.dialect.remove_picked(self.message, due, which, answer))
 
     @lru_cache(maxsize=2 * MOST_VARIANTS)  # noqa: B019 - lives as long as the store
     def pick(self, grouped: bool, from_floor: bool, kinds: int = 0) -> Statement:
         """Lock the oldest due rows of a line; read their id, due time and group, and the floor as in `reserve`."""
         columns = self.message.c
-        shown = (columns.id, columns.due_at, columns.group, *self._oldest(grouped, from_floor, kinds))
-        return Statement(self._first_due(shown, grouped, from_floor, kinds))
+        due, floor = self._first_due((columns.id, columns.due_at, columns.group), grouped, from_floor, kinds)
+        return Statement(due.add_columns(*floor))
 
     @cached_property
     def lend(self) -> OverRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -26,7 +27,7 @@ from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.sql.visitors import iterate, replacement_traverse
+from sqlalchemy.sql.visitors import replacement_traverse
 from sqlalchemy.types import NullType, TypeEngine
 
 from duerow.stores.sql.dialects.base.given_rows import GivenRows, Spelling
@@ -50,7 +51,7 @@ class PostgresArrays(GivenRows):
         """Return unnest of one array per column whose values differ, and the shared values.
 
         The arrays are cast from text, so that PostgreSQL plans a join without knowing how many rows there are: for
-        thousands, it would read whole tables, and lock rows in another order.
+        thousands, it might read whole tables where duerow's settings for the planner are missing.
         """
         return _unnested(name, columns, alike, _array_of)
 
@@ -84,20 +85,23 @@ class PostgresArrays(GivenRows):
         statement: Any = build(given)
         differing = [label for label in columns if label not in alike]
         if not differing:  # one row, whose values the planner knows
-            statement = replacement_traverse(statement, {}, _plain)
+            statement = replacement_traverse(statement, {}, partial(_plain, given))
         if len(differing) != 1 or not isinstance(statement, Update | Delete):
             return statement  # type: ignore[no-any-return]
         [key] = differing
         keys = _array_of(f"{name}_{key}", columns[key])
         shared = {given.c[label]: _shared(f"{name}_{label}", columns[label]) for label in columns if label in alike}
+        joined = False
 
         def replace(element: Any, **_: Any) -> Any:
+            nonlocal joined
             if isinstance(element, _Keyed) and element.theirs is given.c[key]:
                 return element.ours == any_(keys)
+            joined = joined or element is given or element is given.c[key]
             return shared.get(element)
 
         alone: Any = replacement_traverse(statement, {}, replace)
-        return statement if given in set(iterate(alone)) else alone
+        return statement if joined else alone
 
     def keyed(self, key: ColumnElement[Any], given: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY[…])`, for which PostgreSQL can only look up each of several rows in the index.
@@ -184,8 +188,11 @@ def _write_keyed(element: _Keyed, compiler: Any, **kw: Any) -> str:
     return written
 
 
-def _plain(element: Any, **_: Any) -> Any:
-    return element.ours == element.theirs if isinstance(element, _Keyed) else None
+def _plain(given: Any, element: Any, **_: Any) -> Any:
+    """Compare the key with `=` if it is one of the given row."""
+    if isinstance(element, _Keyed) and element.theirs.table is given:
+        return element.ours == element.theirs
+    return None
 
 
 class _Sent(FunctionElement[Any]):
