@@ -218,6 +218,8 @@ POSTGRESQL = [
         FLOOR, "_lower", "due_at < floor.due_at", "due_at > floor.due_at",
     ),
     Mutation("a queue is called empty from the floor on", CLAIMS, "carry_out", "line in claim.floored or ", ""),
+    Mutation("every claim leaves out slow looks", CLAIMS, "carry_out", "not claim.exact", "claim.exact is not None"),
+    Mutation("a look that was left out is forgotten", FLOOR, "must_leave_out", " or waits", ""),
     Mutation(
         "a span is a thousand times as long",
         DIALECT, "later", "INTERVAL '1 microsecond'", "INTERVAL '1 millisecond'",

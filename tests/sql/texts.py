@@ -72,7 +72,6 @@ SHARED = {
     "bury": ("token", "error"),
     "extend": ("token",),
     "owned": ("token",),
-    "put_behind": (),
     "promote_next": ("queue",),
 }
 """Statements over rows that differ in one column, and the columns that have the same value in all of them."""
@@ -201,7 +200,7 @@ def of_rows(ours: Any, dialect: Dialect) -> dict[str, Statement]:
     found["extend-key_of_two"] = over(*of_two).extend.alike(frozenset())
     found["commit-deletes-of_shared"] = deletes.commit.alike(frozenset(("token",)))
     found["commit-deletes-key_of_two-of_shared"] = over(*of_two, deletes=True).commit.alike(
-        frozenset(("token", "tenant"))
+        frozenset(("token", "id_1"))
     )
     found["extend-of_shared"] = keeps.extend.alike(frozenset(("token",)))
     found["extend-of_one"] = keeps.extend.alike(frozenset(("id", "token")))

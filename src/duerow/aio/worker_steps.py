@@ -81,7 +81,8 @@ class WorkerSteps:
     async def _next_due(self, step: NextDue) -> timedelta | None:
         database: Executor = self._database
         names = self._run.queues
-        return await database.run(lambda: database.store.messages.next_due(names, step.sleep, self._queue.only))
+        next_due = database.store.messages.next_due
+        return await database.run(lambda: next_due(names, step.sleep, self._queue.only, step.exact))
 
     async def _settle(self, step: Settle) -> list[Refused]:
         return await self._queue.settle(step.pairs)

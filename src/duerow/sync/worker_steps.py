@@ -82,7 +82,8 @@ class WorkerSteps:
     def _next_due(self, step: NextDue) -> timedelta | None:
         database: Executor = self._database
         names = self._run.queues
-        return database.run(lambda: database.store.messages.next_due(names, step.sleep, self._queue.only))
+        next_due = database.store.messages.next_due
+        return database.run(lambda: next_due(names, step.sleep, self._queue.only, step.exact))
 
     def _settle(self, step: Settle) -> list[Refused]:
         return self._queue.settle(step.pairs)

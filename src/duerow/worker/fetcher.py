@@ -51,9 +51,13 @@ class Listen(msgspec.Struct, frozen=True):
 
 
 class NextDue(msgspec.Struct, frozen=True):
-    """Record that this consumer sleeps for this long; answered with the time until a message is due, or None."""
+    """Record that this consumer sleeps for this long; answered with the time until a message is due, or None.
+
+    Only if it is `exact`, everything that is committed counts; see `MessageStore.next_due`.
+    """
 
     sleep: timedelta
+    exact: bool
 
 
 class Sleep(msgspec.Struct, frozen=True):
@@ -162,12 +166,14 @@ class Fetcher:
         # From here on, a settlement by this worker may come too late for the look; it must then end the next sleep.
         self._run.sleeps_until = inf
         try:
-            # A push in progress that could not know of this sleep does not end it.
+            # A push in progress that could not know of this sleep does not end it, so the first sleep is short.
             self._noted = monotonic() < self._noted_at + self._run.poll + NOTED_S
-            self._due_in = yield NextDue(timedelta(seconds=self._run.poll))
+            if not self._noted:
+                self._interval.reset()
+            self._due_in = yield NextDue(timedelta(seconds=self._run.poll), exact=self._run.until is not None)
             self._noted_at = monotonic()
-            # A push may have come in since the last claim, before the store knew that this worker sleeps. A claim also
-            # finds what was committed late, so one comes after each sleep that nothing ended.
+            # A push may have come in since the last claim, before the store knew that this worker sleeps. Only a claim
+            # finds all that was committed late, so one comes after each sleep that nothing ended.
             if idle or self._is_due or self._run.until is not None:
                 found = yield from self._claim(limit, nothing_will_be_due=self._due_in is None)
             if short:

@@ -72,9 +72,9 @@ SET ascii PATH '$[0]', `number` BIGINT PATH '$[1]')) AS found_rows) AS found STR
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 SELECT STRAIGHT_JOIN shipment.tenant, shipment.number, shipment.sending_token, shipment.tenant AS tenant__1,
     shipment.number AS number__1, UTC_TIMESTAMP(6) AS anon_1
-FROM (SELECT given_rows.`id_1`, given_rows.`id_2`, CAST(:given_token AS SIGNED) AS `token`
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id_1` VARCHAR(36) CHARACTER
-SET ascii PATH '$[0]', `id_2` BIGINT PATH '$[1]')) AS given_rows) AS given INNER
+FROM (SELECT given_rows.`id_2`, CONVERT(:given_id_1
+USING ascii) AS `id_1`, CAST(:given_token AS SIGNED) AS `token`
+FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id_2` BIGINT PATH '$')) AS given_rows) AS given INNER
 JOIN shipment ON shipment.tenant = given.id_1 AND shipment.number = given.id_2 AND shipment.sending_token =
     given.token AND shipment.sending_due_at = shipment.sending_leased_until
 FOR UPDATE;

@@ -80,20 +80,6 @@ SET duerow_message.due_at = NULL, duerow_message.behind_at = duerow_message.due_
     duerow_message.token + CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN 1 ELSE 0 END,
     duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
 
--- statement: put_behind-of_shared
--- Take rows of groups out of line until it is their turn; this ends expired turns.
-SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
-FOR UPDATE (SELECT given_rows.`id`
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
-    duerow_message.id = given.id
-SET duerow_message.due_at = NULL, duerow_message.behind_at = duerow_message.due_at, duerow_message.last_error = CASE
-    WHEN (duerow_message.leased_until IS NOT NULL) THEN concat('{"message":', json_quote(concat('was in hand when its
-    worker died: lease of ', duerow_message.leased_by, ' ended at ', date_format(duerow_message.leased_until,
-    '%Y-%m-%d %H:%i:%s'), ' UTC, attempt ', duerow_message.attempts, ' of ', coalesce(:attempts_in, 'any number'))),
-    ',"traceback":null,"type":"LeaseEnded"}') ELSE duerow_message.last_error END, duerow_message.token =
-    duerow_message.token + CASE WHEN (duerow_message.leased_until IS NOT NULL) THEN 1 ELSE 0 END,
-    duerow_message.leased_by = NULL, duerow_message.leased_until = NULL
-
 -- statement: take_turns
 -- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
 -- leased.

@@ -48,12 +48,10 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 DELETE
 FROM shipment
-USING (SELECT given_rows.id_1 AS id_1, given_rows.id_2 AS id_2, CAST(:given_token::BIGINT AS BIGINT) AS token
-FROM (SELECT unnest(CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS id_1, unnest(CAST(CAST(:given_id_2::VARCHAR
-    AS TEXT) AS INTEGER[])) AS id_2) AS given_rows) AS given
 WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
-    = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN (shipment.sending_token =
-    given.token) THEN true ELSE false END
+    = ANY (ARRAY[CAST(:given_id_1::UUID AS UUID)]) AND shipment.number = ANY (CAST(CAST(:given_id_2::VARCHAR AS TEXT)
+    AS INTEGER[])) AND CASE WHEN (shipment.sending_token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false
+    END
 RETURNING shipment.tenant, shipment.number, shipment.sending_token
 
 -- statement: commit-deletes-of_shared

@@ -67,18 +67,6 @@ SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + 
     ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
 
--- statement: put_behind-of_shared
--- Take rows of groups out of line until it is their turn; this ends expired turns.
-UPDATE duerow_message
-SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + CASE WHEN (duerow_message.leased_until
-    IS NOT NULL) THEN 1 ELSE 0 END), leased_by=NULL, leased_until=NULL, last_error=CASE WHEN
-    (duerow_message.leased_until IS NOT NULL) THEN CAST(concat('{"message":', to_json(concat('was in hand when its
-    worker died: lease of ', duerow_message.leased_by, ' ended at ', to_char(timezone('UTC',
-    duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
-    coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
-    ELSE duerow_message.last_error END
-WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
-
 -- statement: take_turns
 -- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
 -- leased.

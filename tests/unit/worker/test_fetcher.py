@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from math import inf
 from typing import Any
 
 import pytest
@@ -143,6 +144,38 @@ def test_after_a_look_that_came_after_a_claim_it_claims_again_only_if_something_
     answers: Answers = {Reserve: note("claim", []), NextDue: note("next due", due_in), Sleep: sleep}
     run(Fetcher(worker_run).next(1), Idle(worker_run, 60, answers))
     assert told == order
+
+
+def test_after_each_sleep_that_nothing_ended_it_claims_even_if_nothing_seems_due() -> None:
+    worker_run = a_run()
+    told: list[str] = []
+
+    def note(step: Any) -> Any:
+        told.append(type(step).__name__)
+        worker_run.over = told.count("Sleep") == 3
+        return [] if isinstance(step, Reserve) else False if isinstance(step, Sleep) else None
+
+    run(Fetcher(worker_run).next(1), note)
+    assert [name for name in told if name != "Listen"] == [
+        *("Reserve", "NextDue", "Sleep"),
+        *("NextDue", "Reserve", "Sleep"),
+        *("NextDue", "Reserve", "Sleep"),
+    ]
+
+
+def test_what_is_settled_while_it_asks_when_the_next_message_is_due_ends_the_sleep_after_it() -> None:
+    worker_run = a_run()
+    until: list[float] = []
+
+    def next_due(step: NextDue) -> None:
+        until.append(worker_run.sleeps_until)
+
+    def sleep(step: Sleep) -> bool:
+        worker_run.over = True
+        return False
+
+    run(Fetcher(worker_run).next(1), Idle(worker_run, 60, {NextDue: next_due, Sleep: sleep}))
+    assert until == [inf], "what is settled now, and is due later than at once, would not end the sleep"
 
 
 def test_after_a_push_it_claims_before_it_asks_anything_else() -> None:

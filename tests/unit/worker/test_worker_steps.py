@@ -170,5 +170,5 @@ async def test_a_sleeping_worker_asks_when_a_message_of_its_kinds_is_due(
     queue = database.queue("mail")
     monkeypatch.setattr(queue, "_only", ("json",))
     monkeypatch.setattr(database.store.messages, "next_due", noted(calls))
-    await steps(queue)._next_due(NextDue(timedelta(seconds=2)))
-    assert [(one[1], one[2]) for one in calls] == [(timedelta(seconds=2), {"mail": ("json",)})]
+    await steps(queue)._next_due(NextDue(timedelta(seconds=2), exact=True))
+    assert [one[1:] for one in calls] == [(timedelta(seconds=2), {"mail": ("json",)}, True)]

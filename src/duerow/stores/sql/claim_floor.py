@@ -189,7 +189,7 @@ class ClaimFloors:
     def must_leave_out(self, queue: Hashable) -> bool:
         """Return whether a look below the floor has to be left out, because looks have taken their share of the time.
 
-        If so, `until_look` says how long until the next one, until it was done.
+        If so, `idle` says how long to wait, until a claim has looked.
         """
         with self._lock:
             floor = self._floors.setdefault(queue, _Floor())
@@ -197,14 +197,15 @@ class ClaimFloors:
             floor.left_out = floor.left_out or waits
             return waits
 
-    def until_look(self, queues: Iterable[Hashable]) -> tuple[datetime | None, float | None]:
-        """Return where a look at an idle queue begins, and the seconds until a look that was left out may be done.
+    def idle(self, queues: Iterable[Hashable]) -> tuple[datetime | None, float | None]:
+        """Return from when on a consumer that found nothing asks for the next due row, and how long it may wait.
 
         Args:
             queues: the lines of the queue. Those without a floor do not count: each claim reads them from the head.
 
         Returns:
-            The lowest floor, or None if rows below it may be read now; and the seconds, or None if none was left out.
+            The lowest floor, or None if rows below it may be read now; and the seconds until a claim may look below a
+            floor where the last one left that out, or None if none did.
         """
         with self._lock:
             now = time.monotonic()

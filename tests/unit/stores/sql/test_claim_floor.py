@@ -255,17 +255,17 @@ def look_slowly(floors: ClaimFloors, monotonic: list[float], queue: str, seconds
 def test_a_look_that_was_left_out_may_be_done_when_looks_have_taken_their_share(
     floors: ClaimFloors, monotonic: list[float]
 ) -> None:
-    assert floors.until_look(["mail"]) == (None, None)
+    assert floors.idle(["mail"]) == (None, None)
     look_slowly(floors, monotonic, "mail", 1.0)
-    assert floors.until_look(["mail"]) == (NOON, None), "it was not left out yet"
+    assert floors.idle(["mail"]) == (NOON, None), "it was not left out yet"
     assert floors.must_leave_out("mail")
     monotonic[0] += 5
-    assert floors.until_look(["mail"]) == (NOON, 1 / LOOK_SHARE - 5)
+    assert floors.idle(["mail"]) == (NOON, 1 / LOOK_SHARE - 5)
     monotonic[0] += 1 / LOOK_SHARE
-    assert floors.until_look(["mail"]) == (NOON, 0.0)
+    assert floors.idle(["mail"]) == (NOON, 0.0)
     assert not floors.must_leave_out("mail")
     look_slowly(floors, monotonic, "mail", 0.0)
-    assert floors.until_look(["mail"]) == (None, None)
+    assert floors.idle(["mail"]) == (None, None)
 
 
 def test_of_several_lines_the_first_look_that_may_be_done_counts_and_those_without_a_floor_do_not(
@@ -278,9 +278,9 @@ def test_of_several_lines_the_first_look_that_may_be_done_counts_and_those_witho
         look_slowly(floors, monotonic, queue, seconds)
         assert floors.must_leave_out(queue)
     lines = ["bills", "mail", "empty", "unknown"]
-    assert floors.until_look(lines) == (NOON, 1 / LOOK_SHARE)
+    assert floors.idle(lines) == (NOON, 1 / LOOK_SHARE)
     monotonic[0] += 10
-    assert floors.until_look(lines) == (NOON, 1 / LOOK_SHARE - 10)
+    assert floors.idle(lines) == (NOON, 1 / LOOK_SHARE - 10)
 
 
 def test_a_slow_server_is_not_taken_for_dead_entries(floors: ClaimFloors, monotonic: list[float]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duerow.clock import micros
+from duerow.clock import EPOCH, micros
 from duerow.plan import BEGIN, Plan
 from duerow.store import Reserved, Retention
 from duerow.stores.sql import claim_floor, priorities
@@ -179,6 +179,30 @@ def test_a_consumer_whose_claim_left_out_a_look_is_told_to_ask_again_when_it_may
     assert due_in([])[1] is None
 
 
+def test_a_queue_that_is_found_resumed_is_read_before_it_counts_as_empty(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    claim(store, 1, [], [row(1)])
+    store.context.priorities.looked("mail", paused=True, begun=monotonic[0])
+    values, reserved = claim(store, 1, [("mail", None, None, False)], [row(2)])
+    assert looks(values) == ["look", "0"]
+    assert [one.id for one in reserved.records] == [2]
+
+
+def test_while_looks_are_slow_a_consumer_that_relies_on_the_answer_still_asks_for_all_rows(
+    store: SqlStore, monotonic: list[float]
+) -> None:
+    def asked_from(relied_on: bool) -> Any:
+        plan: Plan[Any] = store.messages.next_due(["mail"], timedelta(minutes=5), relied_on=relied_on)
+        values, wait = carried_out(plan, [], [], [("mail", None, NOON)])
+        assert wait is None
+        return values[-1]["floor"]
+
+    look_below_slowly(store, monotonic, 1.0)
+    assert asked_from(relied_on=False) == NOON - BEHIND
+    assert asked_from(relied_on=True) == store.context.dialect.write_moment(EPOCH)
+
+
 def test_a_claim_that_found_some_above_its_floor_returns_them(store: SqlStore, monotonic: list[float]) -> None:
     claim(store, 1, [], [row(1)])
     values, reserved = claim(store, 2, [row(2)])
@@ -209,7 +233,7 @@ def test_nothing_is_taken_from_a_queue_that_is_found_paused(store: SqlStore) -> 
     values, reserved = claim(store, 1, [("mail", None, None, True)])
     assert looks(values) == ["look"]
     assert reserved == Reserved([], [])
-    assert looks(claim(store, 1)[0]) == ["look"]
+    assert looks(claim(store, 1, [("mail", None, None, True)])[0]) == ["look"]
 
 
 def test_a_claim_that_finds_nothing_below_its_floor_says_so_to_looks_at_idle_queues(

@@ -65,8 +65,9 @@ class ClaimPlans(Plans):
         fresh = context.priorities.stale(queue)
         if fresh:
             yield from self._priorities.look(queue)
-        known = context.priorities.of(queue)
+        known: list[PriorityLine] = []
         if not context.priorities.is_paused(queue):
+            known = context.priorities.of(queue)
             yield from self._take_from(claim, known)
         if claim.records:
             return

@@ -67,7 +67,7 @@ class NextDuePlans(Plans):
                 source = source_of(name, known)
                 floor, writes = context.floors.nothing_before(source)
                 lines = [(source, line) for line in context.priorities.of(name)]
-                lowest, seconds = context.floors.until_look(lines)
+                lowest, seconds = context.floors.idle(lines)
                 if seconds is not None and not relied_on:  # the consumer's claim left out a look
                     waits.append(timedelta(seconds=seconds))
                 floor = floor or lowest
