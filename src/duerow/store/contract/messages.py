@@ -117,8 +117,7 @@ class MessageStore(Protocol):
         Zero means that nobody sleeps and the caller relies on the answer, so everything that is committed counts.
         Otherwise the answer may miss a message that was committed long after it was pushed; that does no harm, because
         a claim finds the message: the consumer's next one, or if that need not be exact, one when `next_due` says. A
-        consumer that does not claim passes `relied_on`, and then
-        everything counts too.
+        consumer that does not claim passes `relied_on`, and then everything counts too.
 
         Returns how long until the queues' next message is due (zero or less: now), or None if there is none. Leased
         messages count: they are due when their lease ends. For a queue in `kinds`, only messages of those kinds count.

@@ -4,9 +4,9 @@ While another session holds an old snapshot, PostgreSQL keeps the index entries 
 head would walk over all of them. So a claim starts at a floor. Rows due before the floor are checked only every half
 second, or less often if that takes long, and before a queue is reported empty. Only claims that need not be exact leave
 that out while looks have taken more than their share of the time. The floor never passes a row that was due and
-visible, leased or not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a
-little late. Only one claim in 10 ms reads these 100 ms, or fewer if that takes long; the others start at the oldest row
-that the claim before saw.
+visible, leased or not. It stays 100 ms behind the newest leased due time, to allow for pushes that commit a little
+late. Only one claim in 10 ms reads these 100 ms, or fewer if that takes long; the others start at the oldest row that
+the claim before saw.
 """
 
 from __future__ import annotations
