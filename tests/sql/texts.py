@@ -103,7 +103,7 @@ FLAGS = {"pick": ("grouped", "from_floor"), "publish": ("keyed", "grouped")}
 """What the parameters of a statement that takes several say when they are true."""
 
 
-FOLDED = {"lend": "settle", "savepoints": "reserve", "receive": "push", "stage": "push", "pipelines": "queues"}
+FOLDED = {"lend": "settle", "savepoints": "change", "receive": "push", "stage": "push", "pipelines": "queues"}
 """Modules whose few statements are in the file of another module, which is about the same subject."""
 
 NAMED = re.compile(r"^-- statement: (.+)\n", re.MULTILINE)

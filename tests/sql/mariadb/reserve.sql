@@ -338,29 +338,6 @@ SET duerow_message.status = CASE WHEN (duerow_message.leased_until IS NOT NULL A
     END
 WHERE duerow_message.id IN :found
 
--- statement: savepoint
--- Set the savepoint to which `to_savepoint` goes back.
-SAVEPOINT duerow_row
-
--- statement: set_aside
--- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
-SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.`key`, duerow_message.attempts, duerow_message.`group`,
-    duerow_message.id AS id__1, UTC_TIMESTAMP(6) AS anon_1
-FROM (SELECT given_rows.`id`, given_rows.`error`
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `error` LONGTEXT CHARACTER
-SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given INNER
-JOIN duerow_message ON duerow_message.id = given.id
-FOR UPDATE;
-SET STATEMENT sql_safe_updates = 0, sql_mode = CONCAT(@@sql_mode, ',SIMULTANEOUS_ASSIGNMENT,STRICT_ALL_TABLES')
-FOR UPDATE (SELECT given_rows.`id`, given_rows.`error`
-FROM JSON_TABLE(:given, '$[*]' COLUMNS (`id` BIGINT PATH '$[0]', `error` LONGTEXT CHARACTER
-SET utf8mb4 COLLATE utf8mb4_nopad_bin PATH '$[1]')) AS given_rows) AS given STRAIGHT_JOIN duerow_message ON
-    duerow_message.id = given.id AND (duerow_message.id IN :found)
-SET duerow_message.due_at = NULL, duerow_message.behind_at = NULL, duerow_message.status = 'dead',
-    duerow_message.last_error = given.error, duerow_message.token = CASE WHEN (duerow_message.token <
-    9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, duerow_message.leased_by = NULL,
-    duerow_message.leased_until = NULL
-
 -- statement: take
 -- Delete picked rows, as `pop` does.
 SELECT STRAIGHT_JOIN duerow_message.id, duerow_message.queue, duerow_message.payload AS payload, duerow_message.kind,
@@ -377,7 +354,3 @@ SET STATEMENT sql_safe_updates = 0 FOR DELETE duerow_message
 FROM (SELECT found_rows.`id`
 FROM JSON_TABLE(:found, '$[*]' COLUMNS (`id` BIGINT PATH '$')) AS found_rows) AS found STRAIGHT_JOIN duerow_message ON
     duerow_message.id = found.id
-
--- statement: to_savepoint
--- Undo everything since `savepoint`.
-ROLLBACK TO SAVEPOINT duerow_row

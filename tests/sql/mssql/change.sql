@@ -104,3 +104,24 @@ FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[
 JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id AND
     duerow_message.queue = CAST(CAST(:queue_in AS NVARCHAR(4000)) AS VARBINARY(8000)) AND (CAST(:even_if_leased AS
     BIT) = 1 OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= @now)
+
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVE TRANSACTION duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET due_at = NULL, behind_at = NULL, status = 'dead', last_error = given.error, token = CASE WHEN
+    (duerow_message.token < 9223372036854775807) THEN duerow_message.token + 1 ELSE 0 END, leased_by = NULL,
+    leased_until = NULL
+OUTPUT inserted.id, inserted.[key], inserted.attempts, inserted.[group]
+FROM (SELECT CAST(line.[key] AS INT) AS nth, cell.[id] AS [id], cell.[error] COLLATE Latin1_General_100_BIN2 AS
+    [error]
+FROM OPENJSON(CAST(:given AS NVARCHAR(MAX))) AS line CROSS APPLY OPENJSON(line.[value]) WITH ([id] BIGINT '$[0]',
+    [error] NVARCHAR(MAX) '$[1]') AS cell) AS given
+JOIN duerow_message WITH (INDEX(1), ROWLOCK, UPDLOCK, FORCESEEK) ON duerow_message.id = given.id
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TRANSACTION duerow_row

@@ -62,6 +62,10 @@ JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
     duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
 
+-- statement: check_constraints
+-- Check deferred constraints now, if the database has any.
+SET CONSTRAINTS ALL IMMEDIATE
+
 -- statement: purge
 -- Delete some messages of a queue in any state, finding each kind by its own index; return their ids.
 DELETE
@@ -94,3 +98,21 @@ WHERE duerow_message.queue = :queue_in::VARCHAR AND (:even_if_leased OR duerow_m
     duerow_message.leased_until <= statement_timestamp()) AND duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS
     TEXT) AS BIGINT[]))
 RETURNING duerow_message.id
+
+-- statement: savepoint
+-- Set the savepoint to which `to_savepoint` goes back.
+SAVEPOINT duerow_row
+
+-- statement: set_aside
+-- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
+UPDATE duerow_message
+SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
+    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
+FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_error::VARCHAR
+    AS TEXT) AS TEXT[])) AS error) AS given
+WHERE duerow_message.id = ANY (ARRAY[given.id])
+RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
+
+-- statement: to_savepoint
+-- Undo everything since `savepoint`.
+ROLLBACK TO SAVEPOINT duerow_row

@@ -1,7 +1,3 @@
--- statement: check_constraints
--- Check deferred constraints now, if the database has any.
-SET CONSTRAINTS ALL IMMEDIATE
-
 -- statement: commit_and_reserve-from_floor
 -- Delete the row of a receipt if its token matches and nobody has locked it; if so, lease as `reserve`
 -- does.
@@ -477,20 +473,6 @@ FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
--- statement: savepoint
--- Set the savepoint to which `to_savepoint` goes back.
-SAVEPOINT duerow_row
-
--- statement: set_aside
--- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
-UPDATE duerow_message
-SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
-    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
-FROM (SELECT unnest(CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS id, unnest(CAST(CAST(:given_error::VARCHAR
-    AS TEXT) AS TEXT[])) AS error) AS given
-WHERE duerow_message.id = ANY (ARRAY[given.id])
-RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
-
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
@@ -502,7 +484,3 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1
-
--- statement: to_savepoint
--- Undo everything since `savepoint`.
-ROLLBACK TO SAVEPOINT duerow_row

@@ -238,20 +238,6 @@ RETURNING id, payload AS payload, kind, "key", headers AS headers, status, creat
     created_at) AS nullif_1, nullif(place_at, first_due_at) AS nullif_2, attempts, token, :now + :lease AS anon_1,
     last_error AS last_error
 
--- statement: savepoint
--- Set the savepoint to which `to_savepoint` goes back.
-SAVEPOINT duerow_row
-
--- statement: set_aside
--- Bury rows, leased or not, and write nothing else; return their ids, keys, attempts and groups.
-UPDATE duerow_message
-SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
-    duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=given.error
-FROM (SELECT json_extract(given_rows.value, '$[0]') AS id, json_extract(given_rows.value, '$[1]') AS error
-FROM json_each(:given) AS given_rows) AS given
-WHERE duerow_message.id = given.id
-RETURNING id, "key", attempts, "group"
-
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
@@ -262,7 +248,3 @@ FROM json_each(:given) AS given_rows) AS given)
 RETURNING id, queue, payload AS payload, kind, "key", headers AS headers, "group", priority, status, coalesce(due_at,
     behind_at) AS coalesce_1, first_due_at, attempts, token, leased_by, leased_until, created_at, last_attempt_at,
     last_error AS last_error, :now AS anon_1
-
--- statement: to_savepoint
--- Undo everything since `savepoint`.
-ROLLBACK TO SAVEPOINT duerow_row
