@@ -120,7 +120,7 @@ class Maintenance:
             for _ in range(0 if self._run.over else self._run.concurrency - len(self._run.slots)):
                 yield StartSlot()
             if self._run.crowded or self._run.limits != before:
-                yield AllChanged()  # slots with nothing to do end, and a fetcher that waits for room claims for new ones
+                yield AllChanged()  # slots with nothing to do end, and a fetcher that waits for room has some
             yield from self._look_for_unknown()
         yield from self._compare()
         if self._prunes:  # one batch at a time, so that due schedules do not wait for all of them
