@@ -12,7 +12,7 @@ import pytest
 from duerow.errors import ConfigurationError, StoreUnavailable
 from duerow.plan import run
 from duerow.queue.history import PRUNE_BATCH
-from duerow.queue.limits import NONE
+from duerow.queue.limits import NONE, RunLimits
 from duerow.queue.schedule import Maintained
 from duerow.worker.maintenance import (
     LOOK,
@@ -29,7 +29,7 @@ from duerow.worker.maintenance import (
     TellDifferences,
 )
 from duerow.worker.run import Run
-from duerow.worker.supervisor import StartSlot
+from duerow.worker.supervisor import AllChanged, StartSlot
 from tests.unit.worker.test_fetcher import a_run
 
 
@@ -117,3 +117,17 @@ def test_nothing_is_looked_at_when_the_shift_is_over() -> None:
     worker_run = a_run()
     worker_run.over = True
     assert pauses(lambda: pytest.fail("it looked"), worker_run=worker_run) == []
+
+
+@pytest.mark.parametrize(("limits", "told"), [(NONE, False), (RunLimits(concurrency=3), True)])
+def test_when_a_limit_has_changed_a_fetcher_that_waits_for_room_is_told(limits: RunLimits, told: bool) -> None:
+    worker_run, steps = a_run(), list[Any]()
+
+    def carry_out(step: Any) -> Any:
+        steps.append(step)
+        if isinstance(step, ReadLimits):
+            return limits
+        return Maintained(0, None, {}) if isinstance(step, Maintain) else 0
+
+    run(Maintenance(worker_run).look(), carry_out)
+    assert any(isinstance(step, AllChanged) for step in steps) is told
