@@ -115,11 +115,10 @@ class Maintenance:
             if monotonic() - self._charted_at >= CHARTED:
                 yield KeepPeriods()
                 self._charted_at = monotonic()
-            before = self._run.limits
-            self._run.limit((yield ReadLimits()))
+            new = self._run.limit((yield ReadLimits()))
             for _ in range(0 if self._run.over else self._run.concurrency - len(self._run.slots)):
                 yield StartSlot()
-            if self._run.crowded or self._run.limits != before:
+            if new or self._run.crowded:
                 yield AllChanged()  # slots with nothing to do end, and a fetcher that waits for room has some
             yield from self._look_for_unknown()
         yield from self._compare()

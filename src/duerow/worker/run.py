@@ -242,17 +242,18 @@ class Run:
         self.slots.discard(slot)
         return True
 
-    def limit(self, limits: RunLimits) -> None:
-        """Apply the limits that operators have set; messages in hand are not given back."""
+    def limit(self, limits: RunLimits) -> bool:
+        """Apply the limits that operators have set, and return whether they are new; messages in hand are kept."""
         before, self.limits = self.limits, limits
         if limits == before:
-            return
+            return False
         if (limits.rate, limits.rate_span) != (before.rate, before.rate_span):
             self.budget = None if limits.rate is None else Budget((limits.rate, limits.rate_span))
         if not self.options.by_permit:  # otherwise it takes fewer permits
             restricted = limits.concurrency is not None or limits.rate is not None
             self.in_flight.prefetch.restrict(self.concurrency * self.width, restricted)
         self.journal.limited(limits)
+        return True
 
     @property
     def settles_and_claims(self) -> bool:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
-    FromClause,
     Integer,
     MetaData,
     Select,
@@ -192,10 +191,6 @@ class EntityStatementContext(StatementContext):
         columns = self.message.c if rows is None else rows.c
         due = columns.due_at <= self.now
         return [due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else [due]
-
-    def held_by(self, given: FromClause) -> ColumnElement[bool]:
-        """Return the condition that a row is the given one, and that its lease is still valid."""
-        return and_(*self.same_row(given), self.same_token(given), *self.untouched)
 
 
 class EntityReserve(ReserveStatements):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Boolean, ColumnElement, Integer, Text, and_, case, null, or_, select, union_all
+from sqlalchemy import BigInteger, Boolean, ColumnElement, Integer, Text, case, null, or_, select, union_all
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -89,8 +89,8 @@ class ChangeStatements(StatementGroup):
         rows = (self.context.in_queue, columns.status != const("done"), self._free)
 
         def build(given: Any) -> Executable:
-            match = and_(self.dialect.keyed(columns.id, given.c.id), self.context.same_token(given))
-            return self.dialect.joined(select(columns.id), given, self.message, match).where(*rows)
+            found = self.dialect.joined(select(columns.id), given, self.message, self.context.held_by(given))
+            return found.where(*rows)
 
         return self.over(RECEIPT, build)
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Select,
     SmallInteger,
     Text,
+    and_,
     bindparam,
     case,
     exists,
@@ -248,6 +249,10 @@ class StatementContext:
     def woken(self, which: ColumnElement[bool]) -> Any:
         """Return the statement that wakes sleeping consumers of some queues; None if the database cannot wake them."""
         return self.dialect.wake(self.tables.waiting, which, self.now, self.channel)
+
+    def held_by(self, given: Any) -> ColumnElement[bool]:
+        """Return the condition that a row is the given one, and that the turn with the given token still owns it."""
+        return and_(*self.same_row(given), self.same_token(given), *self.untouched)
 
     # Overridden for rows of a user's own table.
 

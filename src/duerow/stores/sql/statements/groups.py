@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Integer, case, func, null, select
+from sqlalchemy import Integer, and_, case, func, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -34,7 +34,7 @@ class GroupStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             shown = [columns.id, columns.leased_by.is_not(None), before[0], lent[0], before[1], lent[1]]
-            return self.dialect.joined(select(*shown), given, self.message, self.dialect.keyed(columns.id, given.c.id))
+            return self.dialect.joined(select(*shown), given, self.message, and_(*self.context.same_row(given)))
 
         return self.over(("id",), build)
 
@@ -54,22 +54,17 @@ class GroupStatements(StatementGroup):
                 # A row that only waits keeps its token, so operators who have read it can still change it.
                 "token": columns.token + case((unsettled, const(1)), else_=const(0)),
             }
-            return self.dialect.change(self.message, [self.dialect.keyed(columns.id, given.c.id)], values, given=given)
+            return self.dialect.change(self.message, self.context.same_row(given), values, given=given)
 
         return self.over(("id",), build)
 
     @cached_property
     def take_turns(self) -> OverRows:
         """Mark rows of groups that are about to be popped as leased, so that no other row of the group is leased."""
-        columns = self.message.c
 
         def build(given: Any) -> Executable:
-            return self.dialect.change(
-                self.message,
-                [self.dialect.keyed(columns.id, given.c.id)],
-                {"leased_by": const("taken away")},
-                given=given,
-            )
+            taken = {"leased_by": const("taken away")}
+            return self.dialect.change(self.message, self.context.same_row(given), taken, given=given)
 
         return self.over(("id",), build)
 

@@ -65,7 +65,9 @@ class HistoryStatements(StatementGroup):
     @cached_property
     def keep_turns(self) -> OverRows:
         """Write the ending turns of rows whose token matches, and lock the rows."""
-        return self.over((*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self._owned_by(given)))
+        return self.over(
+            (*RECEIPT, *STORY), lambda given: self._kept(self._told(given), given, self.context.held_by(given))
+        )
 
     @cached_property
     def keep_parts(self) -> OverRows:
@@ -73,7 +75,7 @@ class HistoryStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             told = self._told(given) | {"headers": self.json(given.c.headers)}
-            return self._kept(told, given, self._owned_by(given))
+            return self._kept(told, given, self.context.held_by(given))
 
         return self.over((*RECEIPT, *STORY, "headers"), build)
 
@@ -96,7 +98,7 @@ class HistoryStatements(StatementGroup):
             told["moved_to"] = case((used_up, self.bound("to_in", Text())))
 
         def build(given: Any) -> Executable:
-            lapsed = and_(self.dialect.keyed(columns.id, given.c.id), columns.leased_until.is_not(None))
+            lapsed = and_(*self.context.same_row(given), columns.leased_until.is_not(None))
             return self._kept(told, given, lapsed)
 
         return self.over(("id",), build)
@@ -113,7 +115,7 @@ class HistoryStatements(StatementGroup):
             "started_at": self.now,
             "worker": null(),
         }
-        return self.over(("id",), lambda given: self._kept(told, given, self.dialect.keyed(columns.id, given.c.id)))
+        return self.over(("id",), lambda given: self._kept(told, given, and_(*self.context.same_row(given))))
 
     def history_rows(self, query: HistoryQuery) -> Statement:
         """Read turns of a queue's history; built for one use, with the condition's values."""
@@ -186,7 +188,7 @@ class HistoryStatements(StatementGroup):
 
         def build(given: Any) -> Executable:
             rows = select(columns.queue, columns.key, columns.id, self._keys_until)
-            owned = self.dialect.joined(rows, given, self.message, self._owned_by(given))
+            owned = self.dialect.joined(rows, given, self.message, self.context.held_by(given))
             owned = owned.where(columns.key.is_not(None))
             return self._remembering(owned.order_by(columns.queue, columns.key).with_for_update(of=self.message))
 
@@ -279,10 +281,6 @@ class HistoryStatements(StatementGroup):
         added: Any = self.dialect.insert(history).from_select(list(kept), rows)
         keeping: Insert = self.dialect.put(added, [history.c.id, history.c.token], lambda new: {"until": new.until})
         return keeping
-
-    def _owned_by(self, given: Any) -> ColumnElement[bool]:
-        columns = self.message.c
-        return and_(self.dialect.keyed(columns.id, given.c.id), self.dialect.same(columns.token, given.c.token))
 
     @property
     def _keys_until(self) -> ColumnElement[Any]:

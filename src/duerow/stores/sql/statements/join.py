@@ -43,7 +43,7 @@ class JoinStatements(StatementGroup):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            match = and_(self.dialect.keyed(columns.id, given.c.id), columns.queue == given.c.queue)
+            match = and_(*self.context.same_row(given), columns.queue == given.c.queue)
             found = self.dialect.joined(select(columns.id, columns.token), given, self.message, match)
             return found.with_for_update(of=self.message)
 

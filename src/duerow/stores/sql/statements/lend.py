@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Integer, Text, and_, select
+from sqlalchemy import BigInteger, ColumnElement, Integer, Text, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.statements.core import OUTLINE, RECEIPT, RECORD, OverRows, Statement
@@ -30,9 +30,7 @@ class LendStatements(DueRowStatements):
 
         def build(given: Any) -> Executable:
             answer = [*self._unread, columns.group]
-            return self.dialect.change(
-                self.message, [self.dialect.keyed(columns.id, given.c.id)], self._lend, answer, given
-            )
+            return self.dialect.change(self.message, self.context.same_row(given), self._lend, answer, given)
 
         return self.over(("id",), build)
 
@@ -49,12 +47,11 @@ class LendStatements(DueRowStatements):
     @cached_property
     def message_headers(self) -> OverRows:
         """Read the rows of a queue whose token matches, with the columns of OUTLINE."""
-        columns = self.message.c
         shown = [self.context.record[RECORD.index(name)] for name in OUTLINE]
 
         def build(given: Any) -> Executable:
-            ours = and_(self.dialect.keyed(columns.id, given.c.id), self.dialect.same(columns.token, given.c.token))
-            return select(*shown).join_from(given, self.message, ours).where(self.context.in_queue)
+            found = select(*shown).join_from(given, self.message, self.context.held_by(given))
+            return found.where(self.context.in_queue)
 
         return self.over(RECEIPT, build)
 

@@ -133,9 +133,7 @@ class PushStatements(StatementGroup):
                 "last_error": null(),
                 **self.context.turned,
             }
-            return self.dialect.change(
-                self.message, [self.dialect.keyed(self.message.c.id, given.c.id)], values, given=given
-            )
+            return self.dialect.change(self.message, self.context.same_row(given), values, given=given)
 
         return self.over(("id", *ENTRY[3:]), build)
 
@@ -147,7 +145,7 @@ class PushStatements(StatementGroup):
         def build(given: Any) -> Executable:
             due = self.context.due(given.c.due, given.c.delay)
             stands = func.coalesce(columns.due_at, columns.behind_at, type_=self.dialect.moment)
-            earlier = and_(self.dialect.keyed(columns.id, given.c.id), columns.leased_by.is_(None), stands > due)
+            earlier = and_(*self.context.same_row(given), columns.leased_by.is_(None), stands > due)
             values = {"due_at": due, "behind_at": null()}
             return self.dialect.change(self.message, [earlier], values, [columns.id], given)
 

@@ -78,9 +78,7 @@ class ReserveStatements(DueRowStatements):
 
         def build(given: Any) -> Executable:
             answer = [*self.context.lent, columns.priority, columns.group]
-            return self.dialect.change(
-                self.message, [self.dialect.keyed(columns.id, given.c.id)], self._lend, answer, given
-            )
+            return self.dialect.change(self.message, self.context.same_row(given), self._lend, answer, given)
 
         return self.over(("id",), build)
 

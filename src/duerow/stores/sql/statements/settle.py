@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, null, select
+from sqlalchemy import ColumnElement, func, null, select
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base import const
@@ -104,8 +104,7 @@ class SettleStatements(StatementGroup):
         """Read the rows whose token matches, and lock them if the database can."""
 
         def build(given: Any) -> Executable:
-            match = and_(self.dialect.keyed(self.message.c.id, given.c.id), self.context.same_token(given))
-            found = self.dialect.joined(select(*self.context.record), given, self.message, match)
+            found = self.dialect.joined(select(*self.context.record), given, self.message, self.context.held_by(given))
             return found.with_for_update(of=self.message)
 
         return self.over(RECEIPT, build)
@@ -128,5 +127,4 @@ class SettleStatements(StatementGroup):
         which: Sequence[ColumnElement[bool]] = (),
     ) -> Executable:
         """Change the rows whose token matches, and return the columns in `answer`."""
-        match = [*self.context.same_row(given), self.context.same_token(given), *self.context.untouched, *which]
-        return self.dialect.change(self.message, match, values, answer, given)
+        return self.dialect.change(self.message, [self.context.held_by(given), *which], values, answer, given)
