@@ -84,7 +84,7 @@ SQL = [
         "an index is asked for less than the range",
         CONDITIONS, "_near", 'inf if operator in ("<", "<=") else -inf', '-inf if operator in ("<", "<=") else inf',
     ),
-    Mutation("the token of a turn is not tested", SETTLING, "change_owned", ", self.context.same_token(given)", ""),
+    Mutation("the token of a turn is not tested", STATEMENT_CONTEXT, "held_by", ", self.same_token(given)", ""),
     Mutation(
         "the newest due message comes first",
         DUE_ROWS, "_first_due", "(columns.due_at, ", "(columns.due_at.desc(), ",
@@ -128,7 +128,7 @@ SQL = [
     ),
     Mutation(
         "a turn that was refused is kept in history",
-        RECALLING, "_owned_by", ", self.dialect.same(columns.token, given.c.token)", "",
+        RECALLING, "keep_turns", "self.context.held_by(given)", "and_(*self.context.same_row(given))",
     ),
     Mutation(
         "a lease that ended at its limit is kept as failed",
