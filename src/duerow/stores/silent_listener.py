@@ -44,7 +44,8 @@ class AsyncSilentListener:
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the contract's name and meaning
         """Wait for this many seconds, or until `wake` is called; return whether it was called."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), timeout)
+            async with asyncio.timeout(timeout):  # wait_for would make a task on Python 3.11
+                await self._woken.wait()
         woken = self._woken.is_set()
         self._woken.clear()
         return woken

@@ -57,14 +57,9 @@ class NotifyListener:
 
     def _heard(self) -> bool:
         try:
-            heard = [note.payload for note in self.connection.notifies(timeout=0)]
-            if self.connection.closed:
-                raise StoreUnavailable("the connection that listens for pushes was closed")
-        except StoreUnavailable:
-            raise
+            return not self.queues.isdisjoint(_received(self.connection))
         except Exception as error:
             raise StoreUnavailable(f"the connection that listens for pushes broke: {error}") from error
-        return not self.queues.isdisjoint(heard)
 
     def wake(self) -> None:
         """End a running wait."""
@@ -201,7 +196,7 @@ def _data_version(connection: sqlite3.Connection) -> int:
 
 
 class AsyncNotifyListener(AsyncSilentListener):
-    """Like NotifyListener, awaited: a task reads the notifications.
+    """Like NotifyListener, awaited: the event loop reads the notifications.
 
     Args:
         connection: an async psycopg connection; treated like NotifyListener's.
@@ -214,7 +209,8 @@ class AsyncNotifyListener(AsyncSilentListener):
     def __init__(self, connection: Any, channel: str, queues: Sequence[str]) -> None:
         super().__init__()
         self.connection, self.channel, self.queues = connection, channel, frozenset(queues)
-        self._reading: asyncio.Task[None] | None = None
+        self._socket: int | None = None
+        self._broke: Exception | None = None
 
     async def start(self) -> None:
         """Start listening."""
@@ -225,25 +221,42 @@ class AsyncNotifyListener(AsyncSilentListener):
         except Exception as error:
             await self.connection.close()
             raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
-        self._reading = asyncio.create_task(self._read())
+        self._socket = self.connection.fileno()
+        asyncio.get_running_loop().add_reader(self._socket, self._read)
 
-    async def _read(self) -> None:
+    def _read(self) -> None:
         try:
-            async for note in self.connection.notifies():
-                if note.payload in self.queues:
-                    self.wake()
-        finally:
+            heard = not self.queues.isdisjoint(_received(self.connection))
+        except Exception as error:  # raised by the next wait
+            self._broke, heard = error, True
+            self._stop_reading()
+        if heard:
             self.wake()
 
     async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 - the twin of Listener.wait
         """Wait; see Listener.wait. Raises StoreUnavailable if the connection is broken."""
-        if self._reading is not None and self._reading.done():
-            raise StoreUnavailable("the connection that listens for pushes broke") from self._reading.exception()
+        if self._broke is not None:
+            raise StoreUnavailable("the connection that listens for pushes broke") from self._broke
         return await super().wait(timeout)
+
+    def _stop_reading(self) -> None:
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket = None
 
     async def close(self) -> None:
         """Close the connection."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        self._stop_reading()
         await self.connection.close()
+
+
+def _received(connection: Any) -> list[str]:
+    """Return the payloads of the notifications that the server has sent; raise psycopg's error if it hung up.
+
+    libpq is asked directly: psycopg's `notifies` would first wait for the socket again.
+    """
+    libpq, payloads = connection.pgconn, []
+    libpq.consume_input()
+    while (note := libpq.notifies()) is not None:
+        payloads.append(note.extra.decode())
+    return payloads
