@@ -35,6 +35,9 @@ RETURNING id"""
 COPY: LiteralString = """
 COPY duerow_message (queue, kind, payload, priority, status, due_at, first_due_at, attempts, token, created_at)
 FROM STDIN (FORMAT BINARY)"""
+COPY_KEYED: LiteralString = """
+COPY duerow_message (queue, kind, payload, priority, status, due_at, first_due_at, attempts, token, created_at, key)
+FROM STDIN (FORMAT BINARY)"""
 COPY_TYPES = ("text", "text", "text", "int2", "text", "timestamptz", "timestamptz", "int4", "int8", "timestamptz")
 
 # An array of ids is an InitPlan: read once, so the limit holds, and always followed by the primary key. As a join,
@@ -88,6 +91,14 @@ class PostgresqlFloor:
         row = self._cursor.execute(PUSH, (queue, payload), prepare=True).fetchone()
         return int(row[0])  # type: ignore[index]  # RETURNING of one inserted row is one row
 
+    def push_keyed(self, queue: str, messages: Iterable[tuple[str, str]]) -> None:
+        """COPY messages, given as payload and key, in one transaction; it fails if a key is taken."""
+        now = datetime.now(UTC)
+        with self._cursor.copy(COPY_KEYED) as copy:
+            copy.set_types((*COPY_TYPES, "text"))
+            for payload, key in messages:
+                copy.write_row((queue, "json", payload, 0, "new", now, now, 0, 0, now, key))
+
     def push_many(self, queue: str, payloads: Iterable[str], due: datetime | None = None) -> None:
         """COPY the messages in one transaction, all due at once or at the moment given."""
         now = datetime.now(UTC)
@@ -123,6 +134,8 @@ INSERT INTO duerow_message
        (queue, key, kind, payload, headers, priority, status, due_at, first_due_at, attempts, token, created_at)
 VALUES (?, NULL, 'json', ?, NULL, 0, 'new', ?, ?, 0, 0, ?)"""
 
+SQLITE_PUSH_KEYED = SQLITE_PUSH.replace("NULL", "?", 1)
+
 SQLITE_LEASE = """
 UPDATE duerow_message
    SET due_at = ?, place_at = due_at, leased_until = ?, leased_by = ?,
@@ -157,6 +170,14 @@ class SqliteFloor:
         """Insert one message in its own transaction; return its id."""
         now = _microseconds()
         return self.connection.execute(SQLITE_PUSH, (queue, payload, now, now, now)).lastrowid or 0
+
+    def push_keyed(self, queue: str, messages: Iterable[tuple[str, str]]) -> None:
+        """Insert messages, given as payload and key, in one transaction; it fails if a key is taken."""
+        now = _microseconds()
+        self._begin()
+        rows = ((queue, key, payload, now, now, now) for payload, key in messages)
+        self.connection.executemany(SQLITE_PUSH_KEYED, rows)
+        self._commit()
 
     def push_many(self, queue: str, payloads: Iterable[str], due: datetime | None = None) -> None:
         """Insert the messages in one transaction, all due at once or at the moment given."""

@@ -9,7 +9,7 @@ from bench import turns
 from bench.floor import drain as drain_floor
 from bench.floor import drain_one_by_one, open_floor, pass_on
 from bench.floor_mariadb import MariadbFloor
-from bench.messages import QUEUE, Batches, payload_text
+from bench.messages import QUEUE, Batches, key, payload_text
 from bench.processes import Prepared
 from bench.turns import Take
 
@@ -19,6 +19,15 @@ def push_many(url: str, count: int) -> Prepared[None]:
     floor = open_floor(url)
     payloads = [payload_text(number) for number in range(count)]
     return lambda: floor.push_many(QUEUE, payloads)
+
+
+def push_keyed(url: str, count: int) -> Prepared[None]:
+    """Push `count` messages with keys in one transaction."""
+    floor = open_floor(url)
+    if isinstance(floor, MariadbFloor):
+        raise ValueError("the floor on MariaDB does not push keys; measure on PostgreSQL or SQLite")
+    messages = [(payload_text(number), key(number)) for number in range(count)]
+    return lambda: floor.push_keyed(QUEUE, messages)
 
 
 def drain(url: str) -> Prepared[list[int]]:

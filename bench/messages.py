@@ -29,6 +29,11 @@ def payload_text(number: int) -> str:
     return json.dumps(payload(number))
 
 
+def key(number: int) -> str:
+    """Return the key of the message with that number, where messages have keys."""
+    return f"flight-{number}"
+
+
 @dataclass
 class Noted:
     """What a worker handled: the moment of each number."""

@@ -18,7 +18,7 @@ import psycopg
 import duerow
 import duerow.aio
 from bench import features
-from bench.messages import QUEUE, STOP, Batches, Noted, payload
+from bench.messages import QUEUE, STOP, Batches, Noted, key, payload
 from bench.processes import Prepared
 from bench.turns import TURN, Take
 from bench.turns import take_in_turns as take_in_turns_by
@@ -58,6 +58,13 @@ def push_many(url: str, count: int) -> Prepared[list[int]]:
     """Push `count` messages in one call, with an answer for each."""
     queue = duerow.connect(url).queue(QUEUE)
     drafts = [Draft(payload(number)) for number in range(count)]
+    return lambda: [answer.id for answer in queue.push_many(drafts)]
+
+
+def push_keyed(url: str, count: int) -> Prepared[list[int]]:
+    """Push `count` messages with keys in one call, with an answer for each."""
+    queue = duerow.connect(url).queue(QUEUE)
+    drafts = [Draft(payload(number), key=key(number)) for number in range(count)]
     return lambda: [answer.id for answer in queue.push_many(drafts)]
 
 

@@ -9,6 +9,7 @@ figures are medians over the rounds of the time per message, and the median of t
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
@@ -27,6 +28,7 @@ from rich.table import Table
 
 ROOT = Path(__file__).parent.parent
 BATCH = 1_000
+LARGE = 10_000
 MOST = 1.03
 """How much longer a message may take than at the earlier commit."""
 
@@ -35,6 +37,8 @@ STEPS = (
     "reserve and commit, one transaction each",
     "push in batches",
     "reserve and commit in batches",
+    f"push in batches of {LARGE:,} with keys",
+    "reserve and commit in batches, with keys",
     "push for the worker",
     "worker in batches",
     "push for the worker of single messages",
@@ -105,6 +109,13 @@ def serve(url: str, count: int) -> None:
         for _ in range(0, count, BATCH):
             queue.push_many([duerow.Draft(payload) for _ in range(BATCH)])
 
+    keys = itertools.count()
+
+    def push_keyed() -> None:
+        for start in range(0, count, LARGE):
+            drafts = range(start, min(start + LARGE, count))
+            queue.push_many([duerow.Draft(payload, key=f"order {next(keys)}") for _ in drafts])
+
     def settle_many() -> None:
         while reservations := queue.reserve_many(BATCH):
             queue.commit_many(reservations)
@@ -129,6 +140,8 @@ def serve(url: str, count: int) -> None:
         (push_singly, single),
         (settle_singly, single),
         (push_many, count),
+        (settle_many, count),
+        (push_keyed, count),
         (settle_many, count),
         (push_many, count),
         (work, count),

@@ -1,4 +1,4 @@
-"""Pushing: one message a transaction, and 100,000 in one."""
+"""Pushing: one message a transaction, and 100,000 in one, without keys and with them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from bench.results import Result, against
 from bench.rounds import Contestant, check_ids, interleave
 from bench.sizes import Size
 
+Push = Callable[[str, int], Prepared[Any]]
+"""Prepares a push of so many messages."""
+
 SINGLE_BAR = 0.8
-BULK_BAR = 0.4
+BULK_BAR = 0.8
 
 
 def single(context: Context) -> list[Result]:
@@ -42,17 +45,25 @@ def _side_by_side(database: PostgresqlDatabase | SqliteDatabase, size: Size) -> 
 
 def bulk(context: Context) -> list[Result]:
     """One call with many messages against COPY (SQLite: executemany) of the same rows."""
-    count = context.size.bulk
-    on_postgresql = _compare(context.postgresql, count, context.size.rounds)
-    on_sqlite = _compare(context.sqlite, count, context.size.rounds)
-    return [
-        against(f"bulk push of {count:,}", on_postgresql, "floor", BULK_BAR, note="floor: COPY, binary"),
-        against(f"SQLite: bulk push of {count:,}", on_sqlite, "floor", None, note="floor: executemany"),
+    count, rounds = context.size.bulk, context.size.rounds
+    kinds: list[tuple[str, Push, Push]] = [
+        ("", ours.push_many, floor_runs.push_many),
+        (" with keys", ours.push_keyed, floor_runs.push_keyed),
     ]
+    results = []
+    for kind, push, by_hand in kinds:
+        title = f"bulk push of {count:,}{kind}"
+        on_postgresql = _compare(context.postgresql, count, rounds, push, by_hand)
+        on_sqlite = _compare(context.sqlite, count, rounds, push, by_hand)
+        results.append(against(title, on_postgresql, "floor", BULK_BAR, note="floor: COPY, binary"))
+        results.append(against(f"SQLite: {title}", on_sqlite, "floor", None, note="floor: executemany"))
+    return results
 
 
-def _compare(database: PostgresqlDatabase | SqliteDatabase, count: int, rounds: int) -> dict[str, list[float]]:
-    def contestant(prepare: Callable[[str, int], Prepared[Any]]) -> Contestant:
+def _compare(
+    database: PostgresqlDatabase | SqliteDatabase, count: int, rounds: int, push: Push, by_hand: Push
+) -> dict[str, list[float]]:
+    def contestant(prepare: Push) -> Contestant:
         def run() -> float:
             database.clear()
             database.settle_down()
@@ -62,7 +73,7 @@ def _compare(database: PostgresqlDatabase | SqliteDatabase, count: int, rounds: 
 
         return run
 
-    return interleave({"floor": contestant(floor_runs.push_many), "duerow": contestant(ours.push_many)}, rounds)
+    return interleave({"floor": contestant(by_hand), "duerow": contestant(push)}, rounds)
 
 
 def _check(answered: object, stored: list[int], count: int) -> None:
