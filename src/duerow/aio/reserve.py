@@ -174,7 +174,8 @@ class Reservations(QueueSettlements[P], UnknownKinds[P]):
         """
         records = reserved.records
         self.database.metrics.claimed(self.name, records)
-        self._given_up(reserved.buried)
+        if reserved.buried:
+            self._given_up(reserved.buried)
         readable, unreadable = await offload.done(lambda: self._read(records), len(records))
         reservations += readable
         if not unreadable:

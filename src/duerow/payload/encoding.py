@@ -127,10 +127,14 @@ class Payloads:
         queue: the queue's name.
         declared: the queue's declared type or types, if there are any.
         sealing: encrypts the payloads of the database; None: they are not encrypted.
+
+    Attributes:
+        seals: whether payloads are encrypted, so that each message has a key.
     """
 
     def __init__(self, queue: str = "", declared: PayloadTypes | None = None, sealing: Cipher | None = None) -> None:
         self._queue, self._declared, self._sealing = queue, declared, sealing
+        self.seals = sealing is not None
         self._encode = codec.encode if declared is None else declared.encode
         self._read = codec.decode if declared is None else declared.decode
         self._elsewhere: Payloads | None = None
@@ -141,11 +145,6 @@ class Payloads:
         """The kinds of payloads that a consumer of this queue can read."""
         known = (JSON, BYTES) if self._declared is None else self._declared.kinds
         return known if self._sealing is None else (*known, *(f"{kind}{SEALED}" for kind in known))
-
-    @property
-    def seals(self) -> bool:
-        """Whether payloads are encrypted, so that each message has a key."""
-        return self._sealing is not None
 
     @property
     def quiet(self) -> bool:

@@ -83,8 +83,10 @@ def entry(
         due, delay = check_due(due, delay)
     encoded = payloads.encode(payload, max_bytes)
     kept_headers = None if headers is None else codec.encode_headers(headers)
-    kept_key = payloads.key(None if key is None else check_key(key))
-    encoded = payloads.seal(encoded, queue, kept_key, kept_headers)
+    kept_key = None if key is None else check_key(key)
+    if payloads.seals:
+        kept_key = payloads.key(kept_key)
+        encoded = payloads.seal(encoded, queue, kept_key, kept_headers)
     return Entry(
         queue,
         kept_key,

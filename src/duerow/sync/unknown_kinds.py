@@ -67,7 +67,7 @@ class UnknownKinds(Edits[P]):
         """Return whether consumers of this queue can read payloads of this stored kind."""
         return kind in self._known or self._takes_all
 
-    @property
+    @cached_property
     def _takes_all(self) -> bool:
         """Whether it takes messages of every kind, because it does not need to know their types."""
         return ANY_KIND in self._known

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+import msgspec
 
 from duerow.clock import Clock
 
@@ -94,8 +97,7 @@ class _Floor:
     left_out: bool = False
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(msgspec.Struct, frozen=True, gc=False):
     """Where a claim starts: at a due time, or at the head of the index if the due time is None.
 
     Attributes:
@@ -127,7 +129,7 @@ class ClaimFloors:
 
     def begin_anew(self) -> None:
         """Start empty in a child process: the lock may be held by a thread that exists only in the parent."""
-        self._floors: dict[Hashable, _Floor] = {}
+        self._floors: defaultdict[Hashable, _Floor] = defaultdict(_Floor)
         self._writes = 0
         self._lock = threading.Lock()
 
@@ -136,7 +138,7 @@ class ClaimFloors:
         if not self.kept:
             return Start(None)
         with self._lock:
-            floor, now = self._floors.setdefault(queue, _Floor()), time.monotonic()
+            floor, now = self._floors[queue], time.monotonic()
             if now >= floor.below.at:
                 return Start(None, floor.lowered, floor.changes, now)
             near = now < floor.behind.at
@@ -175,7 +177,7 @@ class ClaimFloors:
         if not self.kept:
             return
         with self._lock:
-            floor, now = self._floors.setdefault(queue, _Floor()), time.monotonic()
+            floor, now = self._floors[queue], time.monotonic()
             if start.due_at is None:
                 self._looked_below(floor, start, now)
             else:
@@ -192,7 +194,7 @@ class ClaimFloors:
         If so, `idle` says how long to wait, until a claim has looked.
         """
         with self._lock:
-            floor = self._floors.setdefault(queue, _Floor())
+            floor = self._floors[queue]
             waits = time.monotonic() < floor.below.soonest
             floor.left_out = floor.left_out or waits
             return waits
@@ -267,9 +269,9 @@ class ClaimFloors:
         if self.kept:
             with self._lock:
                 if writes == self._writes:
-                    self._floors.setdefault(queue, _Floor()).nothing_before = earliest
+                    self._floors[queue].nothing_before = earliest
 
     def look_below(self, queue: Hashable) -> None:
         """Start the queue's next claim at the head."""
         with self._lock:
-            self._floors.setdefault(queue, _Floor()).below.allow()
+            self._floors[queue].below.allow()

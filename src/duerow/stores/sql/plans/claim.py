@@ -24,6 +24,7 @@ from duerow.stores.sql.statements import Statement, Step
 
 _DUE_AT: Final = attrgetter("due_at")
 _PRIORITY: Final = attrgetter("priority")
+_GROUPED: Final = attrgetter("grouped")
 
 MORE: Final = 50
 """How many extra rows of groups are read, because some may have to wait."""
@@ -88,11 +89,11 @@ class ClaimPlans(Plans):
             context.floors.found_nothing(claim.source, [(claim.source, line) for line in lines], writes, now)
 
     def _take_from(self, claim: Claim, lines: Sequence[PriorityLine]) -> Plan[None]:
-        if claim.in_steps or any(line.grouped for line in lines):
+        if claim.in_steps or any(map(_GROUPED, lines)):
             yield BEGIN
         for _, equal in groupby(lines, key=_PRIORITY):
             together = list(equal)
-            if claim.in_steps or any(line.grouped for line in together):
+            if claim.in_steps or any(map(_GROUPED, together)):
                 yield from self._take_in_turn(claim, together)
             else:
                 yield from self._take_at_once(claim, together[0])
@@ -101,8 +102,8 @@ class ClaimPlans(Plans):
 
     def _take_at_once(self, claim: Claim, line: PriorityLine) -> Plan[None]:
         """Take rows from a line without groups; one statement picks and takes them."""
-        while claim.left:
-            wanted, start = claim.left, self.context.floors.start((claim.source, line))
+        while wanted := claim.left:
+            start = self.context.floors.start((claim.source, line))
             rows = yield self._step_at_once(claim, line, start)
             self._took(claim, line, start, rows)
             if len(rows) < wanted:
@@ -249,8 +250,9 @@ class ClaimPlans(Plans):
             "queue_in": claim.queue,
             "priority_in": line.priority,
             "limit_in": claim.left + len(claim.passed),
-            **of_kinds(claim.kinds),
         }
+        if claim.kinds:
+            bound |= of_kinds(claim.kinds)
         if start.due_at is not None:
             bound["floor"] = self.context.dialect.write_moment(start.due_at)
         return bound

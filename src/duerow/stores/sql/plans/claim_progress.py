@@ -102,7 +102,7 @@ class Claim:
     def after_bury(self) -> Plan[None]:
         """Handle the messages whose attempts were used up so far."""
         used, self.buried = self.buried, []
-        if self.leave is not None:
+        if used and self.leave is not None:
             yield from self.leave(used)
 
     @property

@@ -67,10 +67,9 @@ class LendPlans(Plans):
         claim.apart = apart
 
         def leave(used: Sequence[tuple[int, int]]) -> Plan[None]:
-            if used:
-                buried = yield from self._used(used)
-                yield from self._reserve.after_bury(queue, buried, dead_letter, keep)
-                claim.given += given_up(buried)
+            buried = yield from self._used(used)
+            yield from self._reserve.after_bury(queue, buried, dead_letter, keep)
+            claim.given += given_up(buried)
 
         claim.leave = leave
         if keep is not None and (history := keep.history) is not None:

@@ -76,7 +76,7 @@ class PreparedStatements:
         if known is None and (known := self._counted(text)) is None:
             return None
         transformer, pgconn = self._transformer, self.connection.pgconn
-        given = transformer.dump_sequence([values[name] for name in known.parameters], known.formats)
+        given = transformer.dump_sequence(list(map(values.__getitem__, known.parameters)), known.formats)
         types, formats = transformer.types, transformer.formats
         if (name := known.names.get(types)) is None:
             if len(known.names) >= MOST_TYPES:
