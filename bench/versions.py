@@ -32,22 +32,18 @@ LARGE = 10_000
 MOST = 1.03
 """How much longer a message may take than at the earlier commit."""
 
-STEPS = (
-    "push, one transaction each",
-    "reserve and commit, one transaction each",
-    "push in batches",
-    "reserve and commit in batches",
-    f"push in batches of {LARGE:,} with keys",
-    "reserve and commit in batches, with keys",
-    "push for the worker",
-    "worker in batches",
-    "push for the worker of single messages",
-    "worker, one transaction each",
-)
-"""What both do in each round."""
+STEPS: dict[str, tuple[str, str]] = {
+    "singly": ("push, one transaction each", "reserve and commit, one transaction each"),
+    "batches": ("push in batches", "reserve and commit in batches"),
+    "keys": (f"push in batches of {LARGE:,} with keys", "reserve and commit in batches, with keys"),
+    "worker": ("push for the worker", "worker in batches"),
+    "singly-worker": ("push for the worker of single messages", "worker, one transaction each"),
+    "spark": ("push for Spark", "relay on Spark"),
+}
+"""What both do in each round, by the names that `--only` takes."""
 
-SPARK_STEPS = ("push for Spark", "relay on Spark")
-"""What both also do on PostgreSQL with `--spark`, each with a Spark session of its own."""
+ON_SPARK = "spark"
+"""What is done only if it is named, and only on PostgreSQL, each with a Spark session of its own."""
 
 UNMEASURED = ("push for the worker", "push for the worker of single messages", "push for Spark")
 """What was measured under another name."""
@@ -72,12 +68,13 @@ def main() -> int:
             "SQLite": {which: f"sqlite:///{folder}/{which}.db" for which in sources},
         }
         for family, url in urls.items():
+            kinds = [kind for kind in wanted.only if kind != ON_SPARK or family == "PostgreSQL"]
+            steps = [step for kind in kinds for step in STEPS[kind]]
             with ExitStack() as stack:
                 asked = {
                     which: stack.enter_context(process(source, url[which], wanted.messages))
                     for which, source in sources.items()
                 }
-                steps = [*STEPS, *(SPARK_STEPS if wanted.spark and family == "PostgreSQL" else ())]
                 for turn in range(-WARMING, wanted.rounds):
                     order = sorted(sources, reverse=turn % 2 == 1)
                     for step in steps:
@@ -150,7 +147,7 @@ def serve(url: str, count: int) -> None:
         (push_for_spark, count),
         (relay_on_spark, count),
     ]
-    steps = dict(zip([*STEPS, *SPARK_STEPS], done, strict=True))
+    steps = dict(zip(itertools.chain.from_iterable(STEPS.values()), done, strict=True))
     for line in sys.stdin:
         step, messages = steps[line.strip()]
         start = time.perf_counter()
@@ -212,7 +209,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("commit", nargs="?", help="the commit to compare with")
     parser.add_argument("--rounds", type=int, default=30, help="of which the median is taken (default: 30)")
     parser.add_argument("--messages", type=int, default=2_000, help="in each step; a tenth of it one by one")
-    parser.add_argument("--spark", action="store_true", help="also run a relay on Spark")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=STEPS,
+        default=[kind for kind in STEPS if kind != ON_SPARK],
+        help="what to measure (default: all but spark)",
+    )
     parser.add_argument("--child", help=argparse.SUPPRESS)
     wanted = parser.parse_args()
     if not (wanted.commit or wanted.child):

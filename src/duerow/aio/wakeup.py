@@ -70,5 +70,6 @@ class Wakeup:
 
     def _was_called(self) -> bool:
         called = self._called.is_set()
-        self._called.clear()
+        if called:
+            self._called.clear()
         return called

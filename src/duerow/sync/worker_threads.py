@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any
@@ -61,7 +63,8 @@ class Handlers:
         self._supervisor = Supervisor(run)
         self._wakeup, self._cancellations = Wakeup(run, queue), CancellationListener(run, queue)
         self._turn_to_claim = threading.Lock()
-        self._work = threading.Condition()
+        self._waiting: deque[threading.Lock] = deque()
+        self._leaving = threading.Lock()
         self._freed, self._ended = threading.Event(), threading.Event()
         self._over, self._time_up = threading.Event(), threading.Event()
         self._changed = threading.Event()
@@ -180,10 +183,18 @@ class Handlers:
         while not (run.over or slot.abandoned):
             if taken := self._take():
                 return taken
-            with self._work:
-                self._work.wait_for(lambda: waiting or run.over or run.crowded)
-                if not waiting and run.leave(slot):
-                    return None
+            if run.crowded:
+                with self._leaving:
+                    if not waiting and run.leave(slot):
+                        return None
+            bell = threading.Lock()  # with a condition, a slot that is woken waits again, for the lock of who woke it
+            bell.acquire()
+            self._waiting.append(bell)
+            if waiting or self._run.over or run.crowded:  # since before the bell could be heard
+                with suppress(ValueError):  # it has just rung
+                    self._waiting.remove(bell)
+            else:
+                bell.acquire()
         return None
 
     def _take(self) -> Any:
@@ -224,10 +235,18 @@ class Handlers:
     # Steps.
 
     def _hand_out(self, step: HandOut) -> None:
-        with self._work:
-            self._work.notify(step.count)
+        self._ring(step.count)
         if not step.more:
             sleep(0)  # lets a handler begin now; otherwise this thread runs on until its next claim is on its way
+
+    def _ring(self, count: int | None = None) -> None:
+        """Make this many idle slots look for work; None: all."""
+        for _ in range(len(self._waiting) if count is None else count):
+            try:
+                bell = self._waiting.popleft()
+            except IndexError:
+                return
+            bell.release()
 
     def _tell_freed(self, step: Freed) -> None:
         # Otherwise the fetcher would wake up for nothing after each message.
@@ -248,8 +267,7 @@ class Handlers:
     def _tell_all(self) -> None:
         self._freed.set()
         self._ended.set()
-        with self._work:
-            self._work.notify_all()
+        self._ring()
         self._wakeup.wake()
         if self._run.over:
             self._over.set()

@@ -9,6 +9,7 @@ The fetcher carries out the plan (see `duerow.plan`), blocking or awaited.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from time import monotonic
 from typing import Final
 
@@ -22,6 +23,8 @@ from duerow.worker.attempt import Attempt
 from duerow.worker.run import Run
 from duerow.worker.settler import RoomWanted, Settle
 from duerow.worker.supervisor import TurnsEnded
+
+_MESSAGE, _ATTEMPTS, _LAST_ERROR = attrgetter("reservation.message"), attrgetter("attempts"), attrgetter("last_error")
 
 APART: Final = 16
 """The factor by which a message whose consumer died starts with fewer others at each attempt."""
@@ -78,13 +81,13 @@ class Isolation:
     def admit(self, attempts: Sequence[Attempt]) -> Plan[Sequence[Attempt]]:
         """Return which of the claimed messages to start now, after a wait if necessary; give back the rest."""
         # No function is called for each message of a claim: with quick handlers that would be noticeable.
-        messages = [one.reservation.message for one in attempts]
-        if any(message.last_error is not None for message in messages):
+        messages = list(map(_MESSAGE, attempts))
+        if any(map(_LAST_ERROR, messages)):
             suspects = [one for one in attempts if _consumer_died(one.message, self._signs)]
             if suspects:
                 self._in_flight.prefetch.careful = True  # there may be more: a larger claim would give back all but one
                 return (yield from self._apart(self._first_of(suspects), attempts))
-        most = max([message.attempts for message in messages], default=0)
+        most = max(map(_ATTEMPTS, messages), default=0)
         self._in_flight.prefetch.careful = (
             self._least is not None and most >= self._least and any(map(self._is_last, attempts))
         )
