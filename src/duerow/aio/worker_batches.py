@@ -14,7 +14,10 @@ class BatchHandlers(Handlers):
     """Like `Handlers`, but a handler takes up to `batch` messages at once, all from one queue."""
 
     def _take(self) -> Sequence[Attempt]:
-        return self._in_flight.next_batch(self._run.options.batch)
+        batch = self._in_flight.next_batch(self._run.options.batch)
+        if self._in_flight.waiting:  # another slot may have seen none while this one looked at a message and left it
+            self._ring(1)
+        return batch
 
     async def _work_on(self, slot: Slot, batch: Sequence[Attempt]) -> Sequence[Ended]:  # type: ignore[override]
         return await self._handle_batch(slot, batch)

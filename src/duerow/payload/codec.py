@@ -311,7 +311,7 @@ def _merged(target: Any, patch: Any) -> Any:
 
 def storable(text: str) -> str:
     """Return the text with U+FFFD for characters that databases cannot keep."""
-    if text.isascii() and "\0" not in text:
+    if type(text) is str and text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 

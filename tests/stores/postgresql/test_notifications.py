@@ -14,6 +14,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 import duerow
 import duerow.aio
+from duerow.errors import StoreUnavailable
+from duerow.stores.sql.connections.listeners import AsyncNotifyListener, NotifyListener
 from duerow.stores.sql.plans import next_due
 from duerow.testing.conformance.fixtures import Place
 
@@ -58,6 +60,47 @@ async def test_a_push_is_heard_on_an_awaited_engine_of_the_users_own(
         finally:
             await listener.close()
     await engine.dispose()
+
+
+AT_ONCE = """heard"; NOTIFY "heard", 'mail'; LISTEN "heard"""
+"""A channel whose name has the server send a notification together with the answer to LISTEN."""
+
+
+def test_a_push_is_heard_that_comes_with_the_answer_to_listen(postgresql_url: str) -> None:
+    with closing(NotifyListener(psycopg.connect(postgresql_url), AT_ONCE, ["mail"])) as listener:
+        assert listener.wait(LONG)
+
+
+async def test_an_awaited_listener_hears_a_push_that_comes_with_the_answer_to_listen(postgresql_url: str) -> None:
+    listener = AsyncNotifyListener(await psycopg.AsyncConnection.connect(postgresql_url), AT_ONCE, ["mail"])
+    await listener.start()
+    try:
+        assert await listener.wait(LONG)
+    finally:
+        await listener.close()
+
+
+def test_a_listener_that_the_server_hangs_up_on_says_so(postgresql_url: str, superuser: psycopg.Connection) -> None:
+    connection = psycopg.connect(postgresql_url)
+    with closing(NotifyListener(connection, "heard", ["mail"])) as listener:
+        superuser.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        with pytest.raises(StoreUnavailable, match="the connection that listens for pushes broke"):
+            listener.wait(LONG)
+
+
+async def test_an_awaited_listener_that_the_server_hangs_up_on_says_so(
+    postgresql_url: str, superuser: psycopg.Connection
+) -> None:
+    connection = await psycopg.AsyncConnection.connect(postgresql_url)
+    listener = AsyncNotifyListener(connection, "heard", ["mail"])
+    await listener.start()
+    superuser.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+    try:
+        assert await listener.wait(LONG)
+        with pytest.raises(StoreUnavailable, match="the connection that listens for pushes broke"):
+            await listener.wait(LONG)
+    finally:
+        await listener.close()
 
 
 def test_a_consumer_that_is_known_to_sleep_says_so_again_without_a_write(

@@ -36,12 +36,18 @@ class NotifyListener:
         try:
             connection.rollback()  # the engine's owner may run statements on each new connection
             connection.autocommit = True
+            connection.add_notify_handler(self._note)
             connection.execute(f'LISTEN "{channel}"')
             self._selector.register(connection.fileno(), selectors.EVENT_READ)
             self._selector.register(self._woken, selectors.EVENT_READ)
         except Exception as error:
             self.close()
             raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
+
+    def _note(self, note: Any) -> None:
+        """Hear a notification that came together with the answer to LISTEN."""
+        if note.payload in self.queues:
+            self.wake()
 
     def wait(self, timeout: float) -> bool:
         """Wait; see Listener.wait. Raises StoreUnavailable if the connection is broken."""
@@ -217,12 +223,18 @@ class AsyncNotifyListener(AsyncSilentListener):
         try:
             await self.connection.rollback()
             await self.connection.set_autocommit(True)
+            self.connection.add_notify_handler(self._note)
             await self.connection.execute(f'LISTEN "{self.channel}"')
+            self._socket = self.connection.fileno()
+            asyncio.get_running_loop().add_reader(self._socket, self._read)
         except Exception as error:
             await self.connection.close()
             raise StoreUnavailable(f"cannot listen for pushes: {error}") from error
-        self._socket = self.connection.fileno()
-        asyncio.get_running_loop().add_reader(self._socket, self._read)
+
+    def _note(self, note: Any) -> None:
+        """Hear a notification that came together with the answer to LISTEN."""
+        if note.payload in self.queues:
+            self.wake()
 
     def _read(self) -> None:
         try:
@@ -251,7 +263,7 @@ class AsyncNotifyListener(AsyncSilentListener):
 
 
 def _received(connection: Any) -> list[str]:
-    """Return the payloads of the notifications that the server has sent; raise psycopg's error if it hung up.
+    """Return the payloads of the notifications that the server has sent; raise an error if the connection has ended.
 
     libpq is asked directly: psycopg's `notifies` would first wait for the socket again.
     """
@@ -259,4 +271,6 @@ def _received(connection: Any) -> list[str]:
     libpq.consume_input()
     while (note := libpq.notifies()) is not None:
         payloads.append(note.extra.decode())
+    if connection.closed:
+        raise StoreUnavailable("the server sent what libpq cannot read")
     return payloads
