@@ -110,8 +110,9 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 
@@ -124,9 +125,9 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT
-    other.id
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NOT NULL AND NOT (EXISTS (SELECT other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
     duerow_message."group" AND other.status IN ('new', 'error') AND other.id < duerow_message.id)) AND NOT (EXISTS

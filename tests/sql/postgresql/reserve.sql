@@ -26,12 +26,13 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_4) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_5) AND duerow_message.id !=
+    :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_6)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -39,16 +40,16 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id, lent.payload,
-    lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2, lent.attempts,
-    lent.token, lent.anon_1, lent.last_error, lent.anon_2
-FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_9) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_10) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
+    :floor::TIMESTAMP WITH TIME ZONE AS anon_11)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_8) AS anon_2) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at,
+    lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_12, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
@@ -58,9 +59,9 @@ FROM ended
 -- does.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)),
-    ended AS (DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_6) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)), ended AS (DELETE
 FROM duerow_message
 WHERE duerow_message.id = (SELECT duerow_message.id
 FROM duerow_message
@@ -85,13 +86,14 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_4) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
+    first_due.due_at
 FROM first_due) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -99,13 +101,13 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_8) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id,
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_2) SELECT lent.id,
     lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2,
     lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
-FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_10, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
@@ -124,9 +126,11 @@ WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low
     coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
 WHERE duerow_queue.name = given.queue), 1 = 0) AS coalesce_1
-FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped, unnest(CAST(CAST(:given_low::VARCHAR
-    AS TEXT) AS INTEGER[])) AS low, unnest(CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS high) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_3) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_low::VARCHAR AS TEXT) AS INTEGER[]) AS anon_4) AS INTEGER[])) AS low,
+    unnest(CAST((SELECT CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[]) AS anon_5) AS INTEGER[])) AS high) AS
+    given
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -148,14 +152,15 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
+    BIGINT[]))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
     nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(duerow_message.last_error AS TEXT) AS last_error,
     duerow_message.priority, duerow_message."group"
 
 -- statement: next_due
@@ -163,48 +168,50 @@ FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'
 SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at)
-    AS min_2
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_2) AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.due_at) AS min_2
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS
-    statement_timestamp_1
-FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped,
-    unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority) AS given
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3) AND duerow_message."group" IS NULL) END AS anon_1,
+    statement_timestamp() AS statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_5) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_6) AS SMALLINT[])) AS
+    priority) AS given
 
 -- statement: next_due-of_kinds
 -- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
 SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
-    duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE
+    AS anon_2) AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= :floor::TIMESTAMP WITH TIME ZONE AND
-    duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS queue,
-    unnest(CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS grouped,
-    unnest(CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS priority) AS given
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE
+    AS anon_3) AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_5) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_6) AS SMALLINT[])) AS
+    priority) AS given
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL) SELECT duerow_message.id, duerow_message.due_at,
-    duerow_message."group", (SELECT CAST(EXTRACT(epoch
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) SELECT duerow_message.id,
+    duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped
@@ -212,18 +219,18 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NOT NULL) SELECT duerow_message.id, duerow_message.due_at,
-    duerow_message."group", (SELECT CAST(EXTRACT(epoch
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL) SELECT duerow_message.id,
+    duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.due_at >=
-    (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NOT NULL AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped-from_floor
@@ -232,15 +239,16 @@ FOR UPDATE SKIP LOCKED
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= (SELECT
+    :floor::TIMESTAMP WITH TIME ZONE AS anon_5)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_7) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NOT NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_8)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_9)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-of_kinds
@@ -248,19 +256,20 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind IN (:kind_0_in::VARCHAR,
-    :kind_1_in::VARCHAR)) SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT
-    CAST(EXTRACT(epoch
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) SELECT duerow_message.id, duerow_message.due_at,
+    duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NOT NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >=
+    (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
@@ -268,17 +277,17 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL) DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_5)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -288,7 +297,7 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
 
 -- statement: pop-from_floor
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
@@ -297,11 +306,11 @@ DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_4)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -312,27 +321,29 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_7) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_8) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
+    :floor::TIMESTAMP WITH TIME ZONE AS anon_9)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_6) AS anon_5
 
 -- statement: pop-of_kinds
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))
-    DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
+    first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_5)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -342,15 +353,15 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
 
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -369,12 +380,12 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_5)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -382,10 +393,10 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
 
 -- statement: reserve-from_floor
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -409,11 +420,11 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
-    :floor::TIMESTAMP WITH TIME ZONE
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_4)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -421,22 +432,23 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_6) AS anon_5, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= :floor::TIMESTAMP WITH TIME ZONE),
-    TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_9) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_10) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
+    :floor::TIMESTAMP WITH TIME ZONE AS anon_11)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
+    anon_8) AS anon_7
 
 -- statement: reserve-of_kinds
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = :queue_in::VARCHAR AND oldest.priority = :priority_in::SMALLINT AND oldest.due_at <=
-    statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR))
-    UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
+    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -455,12 +467,13 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.priority = :priority_in::SMALLINT AND
-    duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
+    first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT :limit_in::INTEGER
+LIMIT (SELECT :limit_in::INTEGER AS anon_5)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -468,16 +481,17 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
 
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
 FROM duerow_message
-WHERE duerow_message.id = ANY (CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
+    BIGINT[]))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS

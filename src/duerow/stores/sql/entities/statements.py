@@ -190,7 +190,7 @@ class EntityStatementContext(StatementContext):
         """All due rows are in one line."""
         columns = self.message.c if rows is None else rows.c
         due = columns.due_at <= self.now
-        return [due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else [due]
+        return [due, columns.due_at >= self.unseen("floor", self.dialect.moment)] if from_floor else [due]
 
 
 class EntityReserve(ReserveStatements):
@@ -221,7 +221,7 @@ class EntityReserve(ReserveStatements):
         columns = self.message.c
 
         def build(given: Any) -> Executable:
-            in_line = columns.due_at >= self.bound("floor", self.dialect.moment)
+            in_line = columns.due_at >= self.context.unseen("floor", self.dialect.moment)
             first = select(func.min(columns.due_at)).where(in_line).scalar_subquery()
             return select(given.c.queue, first, self.now).select_from(given)
 

@@ -174,6 +174,10 @@ class StatementContext:
         """Return a bound value."""
         return bindparam(name, type_=self.kind_of(name.removesuffix("_in"), kind))
 
+    def unseen(self, name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+        """Return a bound value that the planner does not see; see `Dialect.unseen`."""
+        return self.dialect.unseen(self.bound(name, kind))
+
     def kind_of(self, name: str, kind: TypeEngine[Any]) -> TypeEngine[Any]:
         """Return the type of the bound value with this name."""
         return self.dialect.told_word if name in WORDS else kind
@@ -239,12 +243,12 @@ class StatementContext:
         rows = self.message if rows is None else rows
         columns = rows.c
         due = [
-            columns.queue == self.bound("queue_in", Text()),
-            columns.priority == self.bound("priority_in", SmallInteger()),
+            columns.queue == self.unseen("queue_in", Text()),
+            columns.priority == self.unseen("priority_in", SmallInteger()),
             columns.due_at <= self.now,
             self.dialect.in_group(rows, grouped),
         ]
-        return [*due, columns.due_at >= self.bound("floor", self.dialect.moment)] if from_floor else due
+        return [*due, columns.due_at >= self.unseen("floor", self.dialect.moment)] if from_floor else due
 
     def woken(self, which: ColumnElement[bool]) -> Any:
         """Return the statement that wakes sleeping consumers of some queues; None if the database cannot wake them."""

@@ -57,7 +57,7 @@ class DueRowStatements(StatementGroup):
                 which.append(columns.due_at >= oldest)
         due = select(*shown).where(*which).order_by(columns.due_at, *self.context.ids)
         due = self.dialect.by_line(due, self.message, grouped)
-        due = due.limit(self.bound("limit_in", Integer()))
+        due = due.limit(self.context.unseen("limit_in", Integer()))
         return due.with_for_update(skip_locked=True, key_share=self.context.key_share), floor
 
     def _oldest(self, grouped: bool, from_floor: bool, kinds: int) -> ScalarSelect[Any]:

@@ -120,7 +120,10 @@ class ReserveStatements(DueRowStatements):
 
         def build(given: Any) -> Executable:
             def first(grouped: bool) -> Any:
-                in_line = (columns.due_at >= self.bound("floor", self.dialect.moment), self.context.in_group(grouped))
+                in_line = (
+                    columns.due_at >= self.context.unseen("floor", self.dialect.moment),
+                    self.context.in_group(grouped),
+                )
                 line = (columns.queue == given.c.queue, columns.priority == given.c.priority, *self._of_kinds(kinds))
                 return self.dialect.first(columns.due_at, *line, *in_line).correlate(given).scalar_subquery()
 

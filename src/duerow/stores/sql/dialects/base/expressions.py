@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Double, Select, Table, Text, cast, func, literal
+from sqlalchemy import BindParameter, ColumnElement, Double, Select, Table, Text, cast, func, literal
 
 from duerow.stores.sql.dialects.base.constants import const
 from duerow.stores.sql.dialects.base.json_values import Member
@@ -65,6 +65,10 @@ class Expressions(Types):
     def same(self, ours: ColumnElement[Any], theirs: ColumnElement[Any]) -> ColumnElement[bool]:
         """Return whether two tokens are equal, in a form that does not mislead the planner."""
         return ours == theirs
+
+    def unseen(self, value: BindParameter[Any]) -> ColumnElement[Any]:
+        """Return a bound value that the planner does not see, so that it plans a statement once for all values."""
+        return value
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return whether a column's value is in the result of a subquery, which is evaluated once."""

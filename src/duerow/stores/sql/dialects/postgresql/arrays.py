@@ -50,8 +50,9 @@ class PostgresArrays(GivenRows):
     def given(self, name: str, columns: Mapping[str, TypeEngine[Any]], alike: frozenset[str]) -> Any:
         """Return unnest of one array per column whose values differ, and the shared values.
 
-        The arrays are cast from text, so that PostgreSQL plans a join without knowing how many rows there are: for
-        thousands, it might read whole tables where duerow's settings for the planner are missing.
+        Arrays are read by subqueries, so that PostgreSQL plans a join without knowing how many rows there are: for
+        thousands, it might read whole tables where duerow's settings for the planner are missing, and for a few, it
+        would plan a prepared statement anew each time.
         """
         return _unnested(name, columns, alike, _array_of)
 
@@ -126,10 +127,8 @@ class PostgresArrays(GivenRows):
         Without an index, every row is compared. A subquery then reads the array once, because reading it for each row
         would take as long as reading the row.
         """
-        values = _array_of(f"{name}_value", column.type)
-        if not isinstance(column, Column):
-            values = cast(select(values).scalar_subquery(), ARRAY(column.type))
-        return column == any_(values)
+        values = _read(f"{name}_value", column.type)
+        return column == any_(values if isinstance(column, Column) else _unseen(values))
 
 
 def _unnested(
@@ -158,13 +157,23 @@ def _shared(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
 
 
 def _array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound array literal as an array of which the planner sees nothing."""
+    return _unseen(_read(name, kind))
+
+
+def _sent_array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """Return a bound value of `pack_to_insert` as such an array."""
+    return _unseen(cast(_Sent(bindparam(name, type_=NullType())), ARRAY(kind)))
+
+
+def _read(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
     """Return a bound array literal as an array."""
     return cast(cast(bindparam(name, type_=Text()), Text), ARRAY(kind))
 
 
-def _sent_array_of(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
-    """Return a bound value of `pack_to_insert` as an array."""
-    return cast(_Sent(bindparam(name, type_=NullType())), ARRAY(kind))
+def _unseen(values: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return an array that is read once; the cast keeps `= ANY` from taking the subquery for one with many rows."""
+    return cast(select(values).scalar_subquery(), values.type)
 
 
 class _Keyed(FunctionElement[bool]):

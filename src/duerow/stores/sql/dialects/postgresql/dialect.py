@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import (
     URL,
     BigInteger,
+    BindParameter,
     ColumnClause,
     ColumnElement,
     Connection,
@@ -106,6 +107,14 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         """Return a moment that is later by a span."""
         microseconds = span.op("*", return_type=Interval())(literal_column("INTERVAL '1 microsecond'"))
         return moment.op("+", return_type=self.moment)(microseconds)
+
+    def unseen(self, value: BindParameter[Any]) -> ColumnElement[Any]:
+        """Return the value as a subquery.
+
+        For a value that the planner sees, PostgreSQL plans a prepared statement anew each time if it expects fewer rows
+        than for any value. So it does for claims where many messages wait, and that takes longer than the claim.
+        """
+        return select(value).scalar_subquery()
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the number as a subquery, which is evaluated once for all rows; earlier moments become FIRST."""
@@ -210,7 +219,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the table's sequence."""
         ids = _ids(prefix, schema)
-        counted = func.generate_series(1, cast(bindparam("count", type_=Integer()), Integer)).table_valued("n")
+        counted = func.generate_series(1, self.unseen(bindparam("count", type_=Integer()))).table_valued("n")
         return select(ids.next_value()).select_from(counted)
 
     def beside_tables(self, prefix: str, schema: str | None, adds: bool) -> Sequence[tuple[str, str]]:
