@@ -6,13 +6,15 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 
 import psycopg
 import pytest
 
 import duerow
-from duerow import Commit, Database, Draft, Move, Release, Rollback
+from duerow import Commit, Database, Draft, Move, Release, Rollback, Worker
 from duerow.settlement import Settlement
+from duerow.store.consumer_id import new_claim
 
 ROWS = 100_000
 """Messages that wait in another queue, so that PostgreSQL expects far fewer in a small one than in any."""
@@ -28,6 +30,8 @@ def database(postgresql_url: str) -> Iterator[Database]:
     """Small queues in tables with a large one."""
     schema = f"planned_{uuid.uuid4().hex[:12]}"
     with closing(psycopg.connect(postgresql_url, autocommit=True)) as server:
+        if server.info.server_version < 140_000:
+            pytest.skip("PostgreSQL counts plans since version 14")
         with duerow.connect(postgresql_url, migrate=True, schema=schema) as database:
             database.queue("small").push_many([Draft(number) for number in range(50)])
             server.execute(
@@ -44,7 +48,8 @@ def test_no_statement_of_producers_and_workers_is_planned_anew_each_time(databas
     for number in range(ROUNDS):
         work(database, number)
     planned = {text: custom for text, custom, generic in prepared(database) if custom + generic > 2 * TRIED}
-    assert planned
+    assert any("SKIP LOCKED" in text for text in planned)
+    assert any("DELETE" in text for text in planned)
     assert [text for text, custom in planned.items() if custom > TRIED] == []
 
 
@@ -69,8 +74,12 @@ def work(database: Database, number: int) -> None:
         kept.commit(reservation)
     for reservation in kept.reserve_many(1):
         kept.bury(reservation, "no")
-    next_due = database.store.messages.next_due
-    database.run(lambda: next_due(["small", "next"], timedelta(seconds=1), {}, True))
+    messages, second = database.store.messages, timedelta(seconds=1)
+    database.run(lambda: messages.next_due(["small", "next"], second, {}, True))
+    database.run(lambda: messages.next_due(["small"], second, {}, True))
+    for kinds in (["json"], ["json", "bytes", "other"]):
+        database.run(partial(messages.reserve, "small", 1, second, None, new_claim(), kinds=kinds))
+    Worker(database.queue("next"), lambda message: None, batch=1, concurrency=1).run(until="idle")
 
 
 def prepared(database: Database) -> list[tuple[str, int, int]]:

@@ -59,9 +59,9 @@ FROM ended
 -- does.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_6) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)), ended AS (DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_7) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_8) AS TEXT[]))), ended AS (DELETE
 FROM duerow_message
 WHERE duerow_message.id = (SELECT duerow_message.id
 FROM duerow_message
@@ -88,12 +88,12 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND duerow_message.priority = (SELECT
     :priority_in::SMALLINT AS anon_4) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
-    first_due.due_at
+    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_5) AS
+    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER AS anon_9)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -101,13 +101,13 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_8) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_10) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_2) SELECT lent.id,
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_11) AS anon_2) SELECT lent.id,
     lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2,
     lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
-FROM lent UNION ALL SELECT ended.id, NULL AS anon_10, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_12, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
@@ -183,16 +183,18 @@ FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEX
 -- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
 SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
-WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE
-    AS anon_2) AND duerow_message."group" IS NOT NULL) ELSE (SELECT min(duerow_message.due_at) AS min_2
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind = ANY
+    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_2) AS TEXT[])) AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3) AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    min(duerow_message.due_at) AS min_2
 FROM duerow_message
-WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE
-    AS anon_3) AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_5) AS BOOLEAN[])) AS grouped,
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_6) AS SMALLINT[])) AS
+WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind = ANY
+    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_4) AS TEXT[])) AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_5) AND duerow_message."group" IS NULL) END AS anon_1,
+    statement_timestamp() AS statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_6) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_7) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_8) AS SMALLINT[])) AS
     priority) AS given
 
 -- statement: pick
@@ -257,19 +259,19 @@ FOR UPDATE SKIP LOCKED
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
 WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) SELECT duerow_message.id, duerow_message.due_at,
-    duerow_message."group", (SELECT CAST(EXTRACT(epoch
+    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind = ANY
+    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_5) AS TEXT[]))) SELECT duerow_message.id,
+    duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NOT NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >=
-    (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND duerow_message.priority = (SELECT
+    :priority_in::SMALLINT AS anon_7) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
+    NOT NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_8) AS
+    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER AS anon_9)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
@@ -331,19 +333,19 @@ WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_7) AND oldest.priority =
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
     :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
-    first_due.due_at
+    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
+    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -353,7 +355,7 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
 
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -446,9 +448,9 @@ WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_9) AND oldest.priority =
 -- used up.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -469,11 +471,11 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
     :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
-    first_due.due_at
+    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
+    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -481,10 +483,10 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_11) AS anon_10
 
 -- statement: take
 -- Delete picked rows, as `pop` does.

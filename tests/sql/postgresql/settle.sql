@@ -182,9 +182,9 @@ WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_7) AND oldest.priority =
 -- Like `reserve`, but return only receipts, former due times and the floor.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind IN
-    (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR)) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
+    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -205,16 +205,16 @@ WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
 WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
     :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind IN (:kind_0_in::VARCHAR, :kind_1_in::VARCHAR) AND duerow_message.due_at >= (SELECT
-    first_due.due_at
+    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
+    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER AS anon_7)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
 
 -- statement: message_headers
 -- Read the rows of a queue whose token matches, with the columns of OUTLINE.

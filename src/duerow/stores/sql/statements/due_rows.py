@@ -74,7 +74,7 @@ class DueRowStatements(StatementGroup):
         if not kinds:
             return []
         column = (self.message if rows is None else rows).c.kind
-        return [column.in_([self.bound(name, Text()) for name in kinds_in(kinds)])]
+        return [self.dialect.any_of(column, [self.bound(name, Text()) for name in kinds_in(kinds)])]
 
 
 def kinds_in(kinds: int) -> list[str]:

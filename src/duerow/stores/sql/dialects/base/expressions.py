@@ -70,6 +70,10 @@ class Expressions(Types):
         """Return a bound value that the planner does not see, so that it plans a statement once for all values."""
         return value
 
+    def any_of(self, column: ColumnElement[Any], values: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
+        """Return whether a column equals one of several bound values, which the planner does not see."""
+        return column.in_(values)
+
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return whether a column's value is in the result of a subquery, which is evaluated once."""
         return column.in_(ids)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    BindParameter,
     Boolean,
     Column,
     ColumnElement,
@@ -111,6 +112,10 @@ class PostgresArrays(GivenRows):
         table with few rows and many dead index entries, and then for each batch, until the table is analyzed.
         """
         return _Keyed(key, given)
+
+    def any_of(self, column: ColumnElement[Any], values: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
+        """Return `= ANY (array)`; a subquery makes the array once, and not for each row."""
+        return column == any_(cast(select(array(values)).scalar_subquery(), ARRAY(column.type)))
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
