@@ -4,11 +4,11 @@ UPDATE duerow_message
 SET status='new', due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL, attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL, last_attempt_at=NULL, last_error=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_3) AS TIMESTAMP
-    WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS anon_4) AS
-    BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME
+    ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS
+    delay) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
     OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
@@ -20,12 +20,11 @@ UPDATE duerow_message
 SET kind=given.kind, payload=given.payload, headers=given.headers, due_at=CASE WHEN (duerow_message.leased_until >
     statement_timestamp()) THEN statement_timestamp() ELSE duerow_message.due_at END, token=(duerow_message.token +
     1), leased_by=NULL, leased_until=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_4) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_5) AS JSON[])) AS headers) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
     OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
@@ -37,10 +36,10 @@ UPDATE duerow_message
 SET priority=given.priority, due_at=CASE WHEN (duerow_message.leased_until > statement_timestamp()) THEN
     statement_timestamp() ELSE duerow_message.due_at END, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_3) AS SMALLINT[])) AS
-    priority) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority) AS
+    given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
     OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
@@ -50,9 +49,8 @@ RETURNING duerow_message.id
 -- Change rows whose token matches, leased ones only with `even_if_leased`; return their ids.
 UPDATE duerow_message
 SET due_at=NULL, behind_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END AND duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased
     OR duerow_message.leased_until IS NULL OR duerow_message.leased_until <= statement_timestamp())
@@ -61,9 +59,8 @@ RETURNING duerow_message.id
 -- statement: changeable
 -- Read the ids of the rows that `change` would change.
 SELECT duerow_message.id
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 WHERE duerow_message.queue = :queue_in::VARCHAR AND duerow_message.status != 'done' AND (:even_if_leased OR
@@ -103,7 +100,7 @@ DELETE
 FROM duerow_message
 WHERE duerow_message.queue = :queue_in::VARCHAR AND (:even_if_leased OR duerow_message.leased_until IS NULL OR
     duerow_message.leased_until <= statement_timestamp()) AND duerow_message.id = ANY (CAST((SELECT
-    CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[]))
+    CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 RETURNING duerow_message.id
 
 -- statement: savepoint
@@ -115,8 +112,8 @@ SAVEPOINT duerow_row
 UPDATE duerow_message
 SET status='dead', due_at=NULL, behind_at=NULL, token=CASE WHEN (duerow_message.token < 9223372036854775807) THEN
     duerow_message.token + 1 ELSE 0 END, leased_by=NULL, leased_until=NULL, last_error=CAST(given.error AS JSON)
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id])
 RETURNING duerow_message.id, duerow_message.key, duerow_message.attempts, duerow_message."group"
 

@@ -2,14 +2,13 @@
 -- Add numbers to the lifetimes of their queues.
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved) SELECT given.queue, given.minute,
     given.process, given.done, given.failed, given.dead, given.moved
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_2) AS
-    TIMESTAMP WITH TIME ZONE[])) AS minute, unnest(CAST((SELECT CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])
-    AS anon_3) AS TEXT[])) AS process, unnest(CAST((SELECT CAST(CAST(:given_done::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_4) AS BIGINT[])) AS done, unnest(CAST((SELECT CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_5) AS BIGINT[])) AS failed, unnest(CAST((SELECT CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_6) AS BIGINT[])) AS dead, unnest(CAST((SELECT CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_7) AS BIGINT[])) AS moved) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH
+    TIME ZONE[])) AS minute, unnest(CAST((SELECT CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS
+    process, unnest(CAST((SELECT CAST(CAST(:given_done::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS done,
+    unnest(CAST((SELECT CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS failed,
+    unnest(CAST((SELECT CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS dead,
+    unnest(CAST((SELECT CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS moved) AS given
 WHERE 1 = 1
 ORDER BY given.queue
 ON CONFLICT (queue, minute, process) DO UPDATE
@@ -42,16 +41,15 @@ RETURNING duerow_counter.queue, duerow_counter.done, duerow_counter.failed, duer
 INSERT INTO duerow_counter (queue, minute, process, done, failed, dead, moved, waiting, handling) SELECT given.queue,
     given.minute, given.process, given.done, given.failed, given.dead, given.moved, CAST(given.waiting AS JSON) AS
     waiting, CAST(given.handling AS JSON) AS handling
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_2) AS
-    TIMESTAMP WITH TIME ZONE[])) AS minute, unnest(CAST((SELECT CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])
-    AS anon_3) AS TEXT[])) AS process, unnest(CAST((SELECT CAST(CAST(:given_done::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_4) AS BIGINT[])) AS done, unnest(CAST((SELECT CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_5) AS BIGINT[])) AS failed, unnest(CAST((SELECT CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_6) AS BIGINT[])) AS dead, unnest(CAST((SELECT CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_7) AS BIGINT[])) AS moved, unnest(CAST((SELECT CAST(CAST(:given_waiting::VARCHAR AS TEXT) AS TEXT[]) AS
-    anon_8) AS TEXT[])) AS waiting, unnest(CAST((SELECT CAST(CAST(:given_handling::VARCHAR AS TEXT) AS TEXT[]) AS
-    anon_9) AS TEXT[])) AS handling) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_minute::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH
+    TIME ZONE[])) AS minute, unnest(CAST((SELECT CAST(CAST(:given_process::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS
+    process, unnest(CAST((SELECT CAST(CAST(:given_done::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS done,
+    unnest(CAST((SELECT CAST(CAST(:given_failed::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS failed,
+    unnest(CAST((SELECT CAST(CAST(:given_dead::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS dead,
+    unnest(CAST((SELECT CAST(CAST(:given_moved::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS moved,
+    unnest(CAST((SELECT CAST(CAST(:given_waiting::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS waiting,
+    unnest(CAST((SELECT CAST(CAST(:given_handling::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS handling) AS given
 WHERE 1 = 1
 ON CONFLICT (queue, minute, process) DO UPDATE
 SET done = excluded.done, failed = excluded.failed, dead = excluded.dead, moved = excluded.moved, waiting =

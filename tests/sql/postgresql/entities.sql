@@ -4,32 +4,30 @@ UPDATE sms_message
 SET sending_status='dead', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
     sending_leased_until=NULL, sending_last_error=coalesce(CAST(given.error AS JSON), sms_message.sending_last_error),
     sending_finished_at=statement_timestamp()
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
-RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_4
+RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: commit
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 UPDATE sms_message
 SET sending_status='done', sending_due_at=NULL, sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL,
     sending_leased_until=NULL, sending_last_error=NULL, sending_finished_at=statement_timestamp()
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
-RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_3
+RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: commit-deletes
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 DELETE
 FROM sms_message
-USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END AND
     sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END
@@ -39,10 +37,9 @@ RETURNING sms_message.id, sms_message.sending_token
 -- Mark the rows whose token and due time match as done, or delete them; return their receipts.
 DELETE
 FROM shipment
-USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[]) AS anon_1) AS UUID[])) AS id_1,
-    unnest(CAST((SELECT CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[]) AS anon_2) AS INTEGER[])) AS id_2,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS token) AS
-    given
+USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS UUID[])) AS id_1,
+    unnest(CAST((SELECT CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS id_2,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
     = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN (shipment.sending_token =
     given.token) THEN true ELSE false END
@@ -54,8 +51,8 @@ DELETE
 FROM shipment
 WHERE CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until) THEN true ELSE false END AND shipment.tenant
     = ANY (ARRAY[CAST(:given_id_1::UUID AS UUID)]) AND shipment.number = ANY (CAST((SELECT
-    CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[]) AS anon_1) AS INTEGER[])) AND CASE WHEN
-    (shipment.sending_token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+    CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AND CASE WHEN (shipment.sending_token =
+    CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING shipment.tenant, shipment.number, shipment.sending_token
 
 -- statement: commit-deletes-of_shared
@@ -63,17 +60,16 @@ RETURNING shipment.tenant, shipment.number, shipment.sending_token
 DELETE
 FROM sms_message
 WHERE CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END AND
-    sms_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AND
-    CASE WHEN (sms_message.sending_token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+    sms_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AND CASE WHEN
+    (sms_message.sending_token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING sms_message.id, sms_message.sending_token
 
 -- statement: extend
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT sms_message.id AS id
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
     THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
     ELSE false END FOR NO KEY UPDATE OF sms_message SKIP LOCKED) UPDATE sms_message
@@ -87,10 +83,9 @@ RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_
 -- Extend leases to now + lease; return id, token and the new end for rows that match and are not
 -- locked.
 WITH free AS (SELECT shipment.tenant AS tenant, shipment.number AS number
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[]) AS anon_1) AS UUID[])) AS id_1,
-    unnest(CAST((SELECT CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[]) AS anon_2) AS INTEGER[])) AS id_2,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id_1::VARCHAR AS TEXT) AS UUID[])) AS UUID[])) AS id_1,
+    unnest(CAST((SELECT CAST(CAST(:given_id_2::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS id_2,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN shipment ON shipment.tenant = ANY (ARRAY[given.id_1]) AND shipment.number = ANY (ARRAY[given.id_2]) AND CASE WHEN
     (shipment.sending_token = given.token) THEN true ELSE false END AND CASE WHEN (shipment.sending_due_at =
     shipment.sending_leased_until) THEN true ELSE false END FOR NO KEY UPDATE OF shipment SKIP LOCKED) UPDATE shipment
@@ -119,7 +114,7 @@ RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_
 -- locked.
 WITH free AS (SELECT sms_message.id AS id
 FROM (SELECT given_rows.id AS id, CAST(:given_token::BIGINT AS BIGINT) AS token
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id) AS
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS
     given_rows) AS given
 JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
     THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
@@ -133,9 +128,8 @@ RETURNING sms_message.id, sms_message.sending_token, sms_message.sending_leased_
 -- statement: kept
 -- Read id, token and lease end of the rows whose token and due time match.
 SELECT sms_message.id, sms_message.sending_token, sms_message.sending_leased_until
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token)
     THEN true ELSE false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true
     ELSE false END
@@ -151,8 +145,7 @@ SELECT sms_message.id, 'sms_message.sending', 'null', 'json', NULL AS anon_1, NU
     anon_3, coalesce(sms_message.sending_first_due_at, sms_message.sending_due_at, sms_message.sending_place_at,
     statement_timestamp()) AS coalesce__1, sms_message.sending_last_attempt_at, CAST(sms_message.sending_last_error AS
     TEXT) AS sending_last_error
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_4) AS BIGINT[])) AS id) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id])
 
 -- statement: next_due
@@ -160,12 +153,12 @@ JOIN sms_message ON sms_message.id = ANY (ARRAY[given.id])
 -- kinds.
 SELECT given.queue, (SELECT min(sms_message.sending_due_at) AS min_1
 FROM sms_message
-WHERE sms_message.sending_due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_2)) AS anon_1,
-    statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_4) AS BOOLEAN[])) AS grouped,
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_5) AS SMALLINT[])) AS
-    priority) AS given
+WHERE sms_message.sending_due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE)) AS anon_1, statement_timestamp() AS
+    statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority) AS
+    given
 
 -- statement: release
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
@@ -174,13 +167,13 @@ UPDATE sms_message
 SET sending_due_at=coalesce(given.due, sms_message.sending_place_at, sms_message.sending_first_due_at),
     sending_attempts=(sms_message.sending_attempts - 1), sending_token=(sms_message.sending_token + 1),
     sending_leased_by=NULL, sending_leased_until=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_3) AS TIMESTAMP
-    WITH TIME ZONE[])) AS due) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME
+    ZONE[])) AS due) AS given
 WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
-RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_4
+RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1
 
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -215,15 +208,15 @@ FROM sms_message
 WHERE sms_message.sending_due_at <= statement_timestamp() AND sms_message.sending_due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY sms_message.sending_due_at, sms_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_1) FOR NO KEY UPDATE SKIP LOCKED)))
-RETURNING sms_message.id, 'null', 'json', NULL AS anon_2, NULL AS anon__1, sms_message.sending_status,
+LIMIT (SELECT :limit_in::INTEGER) FOR NO KEY UPDATE SKIP LOCKED)))
+RETURNING sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sms_message.sending_status,
     coalesce(sms_message.sending_first_due_at, sms_message.sending_place_at) AS coalesce_1, NULL AS anon__2,
     sms_message.sending_place_at, sms_message.sending_attempts, sms_message.sending_token, (SELECT CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3, CAST(sms_message.sending_last_error AS TEXT) AS
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(sms_message.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_6) AS anon_5
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: reserve-from_floor
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -254,19 +247,19 @@ SET sending_status=CASE WHEN (sms_message.sending_due_at = sms_message.sending_l
 WHERE sms_message.id = ANY (array((SELECT sms_message.id
 FROM sms_message
 WHERE sms_message.sending_due_at <= statement_timestamp() AND sms_message.sending_due_at >= (SELECT :floor::TIMESTAMP
-    WITH TIME ZONE AS anon_1)
+    WITH TIME ZONE)
 ORDER BY sms_message.sending_due_at, sms_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_2) FOR NO KEY UPDATE SKIP LOCKED)))
-RETURNING sms_message.id, 'null', 'json', NULL AS anon_3, NULL AS anon__1, sms_message.sending_status,
+LIMIT (SELECT :limit_in::INTEGER) FOR NO KEY UPDATE SKIP LOCKED)))
+RETURNING sms_message.id, 'null', 'json', NULL AS anon_1, NULL AS anon__1, sms_message.sending_status,
     coalesce(sms_message.sending_first_due_at, sms_message.sending_place_at) AS coalesce_1, NULL AS anon__2,
     sms_message.sending_place_at, sms_message.sending_attempts, sms_message.sending_token, (SELECT CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4, CAST(sms_message.sending_last_error AS TEXT) AS
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(sms_message.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.sending_due_at) AS due_at
 FROM sms_message AS oldest
 WHERE oldest.sending_due_at <= statement_timestamp() AND oldest.sending_due_at >= (SELECT :floor::TIMESTAMP WITH TIME
-    ZONE AS anon_8)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
+    ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: reserve-key_of_two
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -279,7 +272,7 @@ FROM shipment
 WHERE shipment.sending_due_at <= statement_timestamp() AND shipment.sending_due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY shipment.sending_due_at, shipment.tenant, shipment.number
-LIMIT (SELECT :limit_in::INTEGER AS anon_1) FOR NO KEY UPDATE SKIP LOCKED) UPDATE shipment
+LIMIT (SELECT :limit_in::INTEGER) FOR NO KEY UPDATE SKIP LOCKED) UPDATE shipment
 SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_until AND shipment.sending_attempts >=
     :attempts_in::INTEGER) THEN 'dead' ELSE CASE WHEN (shipment.sending_status = 'dead') THEN 'error' WHEN
     (shipment.sending_status = 'done') THEN 'new' ELSE shipment.sending_status END END, sending_due_at=CASE WHEN
@@ -303,14 +296,14 @@ SET sending_status=CASE WHEN (shipment.sending_due_at = shipment.sending_leased_
     ELSE NULL END
 FROM due
 WHERE shipment.tenant = due.tenant AND shipment.number = due.number
-RETURNING shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_2, NULL AS anon__1, shipment.sending_status,
+RETURNING shipment.tenant, shipment.number, 'null', 'json', NULL AS anon_1, NULL AS anon__1, shipment.sending_status,
     coalesce(shipment.sending_first_due_at, shipment.sending_place_at) AS coalesce_1, NULL AS anon__2,
     shipment.sending_place_at, shipment.sending_attempts, shipment.sending_token, (SELECT CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3, CAST(shipment.sending_last_error AS TEXT) AS
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(shipment.sending_last_error AS TEXT) AS
     sending_last_error, (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_6) AS anon_5
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_5) AS anon_4
 
 -- statement: roll_back
 -- Give rows whose token matches a new due time and an error; return their receipts.
@@ -318,10 +311,10 @@ UPDATE sms_message
 SET sending_status='error', sending_due_at=(statement_timestamp() + (given.delay * INTERVAL '1 microsecond')),
     sending_token=(sms_message.sending_token + 1), sending_leased_by=NULL, sending_leased_until=NULL,
     sending_last_error=coalesce(CAST(given.error AS JSON), sms_message.sending_last_error)
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS delay,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay,
+    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 WHERE sms_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (sms_message.sending_token = given.token) THEN true ELSE
     false END AND CASE WHEN (sms_message.sending_due_at = sms_message.sending_leased_until) THEN true ELSE false END
-RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_5
+RETURNING sms_message.id, sms_message.sending_token - 1 AS anon_1

@@ -20,8 +20,7 @@ FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" = duerow_message."group" AND other.leased_by IS NOT NULL
     AND other.id != duerow_message.id
 LIMIT 1 FOR SHARE SKIP LOCKED) AS anon_5
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_6) AS BIGINT[])) AS id) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id])
 
 -- statement: promote_next
@@ -35,9 +34,9 @@ WHERE other.queue = given.queue AND other."group" >= given."group" AND other."gr
 ORDER BY other."group", other.id
 LIMIT 1
 FOR UPDATE) AS id
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS "group") AS
-    given))) AND duerow_message.leased_by IS NULL
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group") AS given))) AND
+    duerow_message.leased_by IS NULL
 RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: promote_next-of_shared
@@ -52,8 +51,8 @@ ORDER BY other."group", other.id
 LIMIT 1
 FOR UPDATE) AS id
 FROM (SELECT given_rows."group" AS "group", CAST(:given_queue::VARCHAR AS TEXT) AS queue
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS
-    "group") AS given_rows) AS given))) AND duerow_message.leased_by IS NULL
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group") AS
+    given_rows) AS given))) AND duerow_message.leased_by IS NULL
 RETURNING duerow_message.queue, duerow_message.due_at
 
 -- statement: put_behind
@@ -66,13 +65,11 @@ SET due_at=NULL, behind_at=duerow_message.due_at, token=(duerow_message.token + 
     duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ', duerow_message.attempts, ' of ',
     coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
     ELSE duerow_message.last_error END
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 
 -- statement: take_turns
 -- Mark rows of groups that are about to be popped as leased, so that no other row of the group is
 -- leased.
 UPDATE duerow_message
 SET leased_by='taken away'
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))

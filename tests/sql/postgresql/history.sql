@@ -20,8 +20,8 @@ FOR UPDATE SKIP LOCKED
 -- Delete remembered keys; return the ids of their former holders.
 DELETE
 FROM duerow_remembered
-USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS key) AS given
+USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key) AS given
 WHERE duerow_remembered.queue = ANY (ARRAY[given.queue]) AND duerow_remembered.key = ANY (ARRAY[given.key])
 RETURNING duerow_remembered.id
 
@@ -29,9 +29,8 @@ RETURNING duerow_remembered.id
 -- Delete turns; return their ids.
 DELETE
 FROM duerow_history
-USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE duerow_history.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_history.token = given.token) THEN true ELSE
     false END
 RETURNING duerow_history.id
@@ -87,9 +86,9 @@ LIMIT :limit_in::INTEGER
 -- Hold the given keys unless they are remembered, even by a concurrent commit; return the keys held.
 INSERT INTO duerow_remembered (queue, key, id, until) SELECT given.queue, given.key, given.id, :over::TIMESTAMP WITH
     TIME ZONE AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS key,
-    unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_4) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 WHERE 1 = 1
 ORDER BY given.queue, given.key
 ON CONFLICT (queue, key) DO UPDATE
@@ -111,8 +110,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) AS concat_1, 'failed', statement_timestamp() +
     (:history::BIGINT * INTERVAL '1 microsecond') AS anon_2
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS id) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_until IS NOT NULL
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
@@ -133,8 +131,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))), ',"traceback":null,"type":"LeaseEnded"}') AS JSON)
     AS concat_1, CASE WHEN (duerow_message.attempts >= :attempts_in::INTEGER) THEN 'dead' ELSE 'failed' END AS anon_2,
     statement_timestamp() + (:history::BIGINT * INTERVAL '1 microsecond') AS anon_3
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_4) AS BIGINT[])) AS id) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_until IS NOT NULL
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
@@ -151,15 +148,14 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     coalesce(duerow_message.last_attempt_at, statement_timestamp()) AS coalesce_4, statement_timestamp() AS
     statement_timestamp_1, duerow_message.leased_by, CAST(given.error AS JSON) AS error, given.outcome,
     statement_timestamp() + (:history::BIGINT * INTERVAL '1 microsecond') AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS outcome,
-    unnest(CAST((SELECT CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS moved_to,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_6) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS error,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_9) AS JSON[])) AS headers) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS outcome,
+    unnest(CAST((SELECT CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS moved_to,
+    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 FOR UPDATE OF duerow_message
@@ -176,8 +172,7 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     duerow_message.due_at, NULL AS anon_3, statement_timestamp() AS statement_timestamp_1, statement_timestamp() AS
     statement_timestamp__1, NULL AS anon__1, NULL AS anon__2, 'done', statement_timestamp() + (:history::BIGINT *
     INTERVAL '1 microsecond') AS anon_4
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_5) AS BIGINT[])) AS id) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id])
 FOR UPDATE OF duerow_message
 ON CONFLICT (id, token) DO UPDATE
@@ -194,13 +189,13 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     given.moved_to, coalesce(duerow_message.last_attempt_at, statement_timestamp()) AS coalesce_4,
     statement_timestamp() AS statement_timestamp_1, duerow_message.leased_by, CAST(given.error AS JSON) AS error,
     given.outcome, statement_timestamp() + (:history::BIGINT * INTERVAL '1 microsecond') AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS outcome,
-    unnest(CAST((SELECT CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS moved_to,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_6) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS outcome,
+    unnest(CAST((SELECT CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS moved_to,
+    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 FOR UPDATE OF duerow_message
@@ -211,9 +206,9 @@ SET until = excluded.until
 -- Remember the given keys of messages that have left.
 INSERT INTO duerow_remembered (queue, key, id, until) SELECT given.queue, given.key, given.id, statement_timestamp() +
     (:keys::BIGINT * INTERVAL '1 microsecond') AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS key,
-    unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_4) AS BIGINT[])) AS id) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS given
 WHERE 1 = 1
 ORDER BY given.queue, given.key
 ON CONFLICT (queue, key) DO UPDATE
@@ -223,9 +218,8 @@ SET id = excluded.id, until = excluded.until
 -- Remember the keys of rows whose token matches and whose turn is ending, and lock the rows.
 INSERT INTO duerow_remembered (queue, key, id, until) SELECT duerow_message.queue, duerow_message.key,
     duerow_message.id, statement_timestamp() + (:keys::BIGINT * INTERVAL '1 microsecond') AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 WHERE duerow_message.key IS NOT NULL
@@ -237,8 +231,8 @@ SET id = excluded.id, until = excluded.until
 -- statement: remembered
 -- Read the former holders of the given keys, and whether they are still remembered.
 SELECT found.queue, found.key, found.id, found.still
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS key) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key) AS given
 JOIN LATERAL (SELECT duerow_remembered.queue AS queue, duerow_remembered.key AS key, duerow_remembered.id AS id,
     duerow_remembered.until > statement_timestamp() AS still
 FROM duerow_remembered
@@ -255,12 +249,12 @@ SELECT duerow_history.id, duerow_history.token, duerow_history.queue, duerow_his
     AS error
 FROM duerow_history
 WHERE duerow_history.id <= :last::BIGINT AND coalesce(duerow_history.queue, '') = ANY (CAST((SELECT
-    CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AND duerow_history.outcome =
-    :param_1::VARCHAR AND (CASE WHEN CASE WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT))
-    = 'number' AND (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~
-    '^-?[0-9]{1,19}$')) THEN CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])
-    AS NUMERIC) BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload
-    -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
+    CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AND duerow_history.outcome = :param_1::VARCHAR
+    AND (CASE WHEN CASE WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
+    (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
+    CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
+    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_history.payload ->
+    CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_3::BIGINT OR CASE WHEN CASE
     WHEN (json_typeof(duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) = 'number' AND
     (((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
     CAST((duerow_history.payload -> CAST(:param_2::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN

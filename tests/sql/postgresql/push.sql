@@ -2,32 +2,31 @@
 -- Delete names; return them.
 DELETE
 FROM duerow_noted
-WHERE duerow_noted.name = ANY (CAST((SELECT CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[]))
+WHERE duerow_noted.name = ANY (CAST((SELECT CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[]))
 RETURNING duerow_noted.name
 
 -- statement: forget_staged
 -- Delete the entries of the given stagings.
 DELETE
 FROM duerow_staged
-WHERE duerow_staged.staging_id = ANY (CAST((SELECT CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_1) AS BIGINT[]))
+WHERE duerow_staged.staging_id = ANY (CAST((SELECT CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS
+    BIGINT[]))
 
 -- statement: forget_stagings
 -- Delete the given stagings.
 DELETE
 FROM duerow_staging
-WHERE duerow_staging.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_staging.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 
 -- statement: hasten
 -- Make unleased messages that hold a key due earlier, at a given time; return the changed ones.
 UPDATE duerow_message
 SET due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'),
     statement_timestamp()), behind_at=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_2) AS TIMESTAMP
-    WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS
-    BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME
+    ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS
+    delay) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND duerow_message.leased_by IS NULL AND
     coalesce(duerow_message.due_at, duerow_message.behind_at) > coalesce(given.due, statement_timestamp() +
     (given.delay * INTERVAL '1 microsecond'), statement_timestamp())
@@ -36,8 +35,8 @@ RETURNING duerow_message.id
 -- statement: holder_ids
 -- Read the ids of the live messages that hold the given keys.
 SELECT found.queue, found.key, found.id
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS key) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key) AS given
 JOIN LATERAL (SELECT duerow_message.queue AS queue, duerow_message.key AS key, duerow_message.id AS id
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.key = given.key AND duerow_message.key IS NOT NULL AND
@@ -49,8 +48,8 @@ LIMIT 1) AS found ON true
 SELECT found.id, found.queue, found.payload, found.kind, found.key, found.headers, found."group", found.priority,
     found.status, found.coalesce_1, found.first_due_at, found.attempts, found.token, found.leased_by,
     found.leased_until, found.created_at, found.last_attempt_at, found.last_error
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS key) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key) AS given
 JOIN LATERAL (SELECT duerow_message.id AS id, duerow_message.queue AS queue, CAST(duerow_message.payload AS TEXT) AS
     payload, duerow_message.kind AS kind, duerow_message.key AS key, CAST(duerow_message.headers AS TEXT) AS headers,
     duerow_message."group" AS "group", duerow_message.priority AS priority, duerow_message.status AS status,
@@ -70,24 +69,24 @@ INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", pri
     attempts, token, created_at, last_attempt_at, last_error) SELECT given.id, given.queue, given.key, given.kind,
     given.payload, given.headers, given."group", given.priority, given.status, given.due_at, given.first_due_at,
     given.attempts, given.token, given.created_at, given.last_attempt_at, CAST(given.last_error AS JSON) AS last_error
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS key,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_5) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS headers,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_7) AS TEXT[])) AS "group",
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_8) AS SMALLINT[])) AS
-    priority, unnest(CAST((SELECT CAST(CAST(:given_status::VARCHAR AS TEXT) AS TEXT[]) AS anon_9) AS TEXT[])) AS
-    status, unnest(CAST((SELECT CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_10)
-    AS TIMESTAMP WITH TIME ZONE[])) AS due_at, unnest(CAST((SELECT CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[]) AS anon_11) AS TIMESTAMP WITH TIME ZONE[])) AS first_due_at, unnest(CAST((SELECT
-    CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[]) AS anon_12) AS INTEGER[])) AS attempts,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_13) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_14) AS
-    TIMESTAMP WITH TIME ZONE[])) AS created_at, unnest(CAST((SELECT CAST(CAST(:given_last_attempt_at::VARCHAR AS TEXT)
-    AS TIMESTAMP WITH TIME ZONE[]) AS anon_15) AS TIMESTAMP WITH TIME ZONE[])) AS last_attempt_at, unnest(CAST((SELECT
-    CAST(CAST(:given_last_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_16) AS TEXT[])) AS last_error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_status::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS status, unnest(CAST((SELECT
+    CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS
+    due_at, unnest(CAST((SELECT CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    TIMESTAMP WITH TIME ZONE[])) AS first_due_at, unnest(CAST((SELECT CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS
+    INTEGER[])) AS INTEGER[])) AS attempts, unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]))
+    AS BIGINT[])) AS token, unnest(CAST((SELECT CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME
+    ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS created_at, unnest(CAST((SELECT
+    CAST(CAST(:given_last_attempt_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[]))
+    AS last_attempt_at, unnest(CAST((SELECT CAST(CAST(:given_last_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS
+    last_error) AS given
 WHERE 1 = 1
 ORDER BY given.queue, given.key, given.id
 ON CONFLICT (queue, key)
@@ -103,16 +102,15 @@ INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priorit
     coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) AS
     coalesce_1, 0, 0, statement_timestamp() AS statement_timestamp_1, CASE WHEN given.behind THEN coalesce(given.due,
     statement_timestamp() + (given.delay * INTERVAL '1 microsecond'), statement_timestamp()) ELSE NULL END AS anon_2
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS key, unnest(CAST((SELECT
-    CAST(CAST(:given_kind AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS kind, unnest(CAST((SELECT
-    CAST(CAST(:given_payload AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS payload, unnest(CAST((SELECT
-    CAST(CAST(:given_headers AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS headers, unnest(CAST((SELECT
-    CAST(CAST(:given_group AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS "group", unnest(CAST((SELECT
-    CAST(CAST(:given_priority AS TEXT) AS SMALLINT[]) AS anon_9) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
-    CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_10) AS TIMESTAMP WITH TIME ZONE[])) AS due,
-    unnest(CAST((SELECT CAST(CAST(:given_delay AS TEXT) AS BIGINT[]) AS anon_11) AS BIGINT[])) AS delay,
-    unnest(CAST((SELECT CAST(CAST(:given_behind AS TEXT) AS BOOLEAN[]) AS anon_12) AS BOOLEAN[])) AS behind) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT CAST(CAST(:given_kind AS TEXT)
+    AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS JSON[])) AS
+    payload, unnest(CAST((SELECT CAST(CAST(:given_headers AS TEXT) AS JSON[])) AS JSON[])) AS headers,
+    unnest(CAST((SELECT CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST((SELECT CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay, unnest(CAST((SELECT
+    CAST(CAST(:given_behind AS TEXT) AS BOOLEAN[])) AS BOOLEAN[])) AS behind) AS given
 RETURNING duerow_message.id
 
 -- statement: insert_keyless
@@ -123,15 +121,14 @@ INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priorit
     microsecond'), statement_timestamp()) AS coalesce_1, coalesce(given.due, statement_timestamp() + (given.delay *
     INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
     statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS key, unnest(CAST((SELECT
-    CAST(CAST(:given_kind AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS kind, unnest(CAST((SELECT
-    CAST(CAST(:given_payload AS TEXT) AS JSON[]) AS anon_4) AS JSON[])) AS payload, unnest(CAST((SELECT
-    CAST(CAST(:given_headers AS TEXT) AS JSON[]) AS anon_5) AS JSON[])) AS headers, unnest(CAST((SELECT
-    CAST(CAST(:given_group AS TEXT) AS TEXT[]) AS anon_6) AS TEXT[])) AS "group", unnest(CAST((SELECT
-    CAST(CAST(:given_priority AS TEXT) AS SMALLINT[]) AS anon_7) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
-    CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_8) AS TIMESTAMP WITH TIME ZONE[])) AS due,
-    unnest(CAST((SELECT CAST(CAST(:given_delay AS TEXT) AS BIGINT[]) AS anon_9) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT CAST(CAST(:given_kind AS TEXT)
+    AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS JSON[])) AS
+    payload, unnest(CAST((SELECT CAST(CAST(:given_headers AS TEXT) AS JSON[])) AS JSON[])) AS headers,
+    unnest(CAST((SELECT CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST((SELECT CAST(CAST(:given_delay AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay) AS given
 RETURNING duerow_message.id
 
 -- statement: insert_keyless-plain
@@ -143,8 +140,8 @@ INSERT INTO duerow_message (queue, key, kind, payload, headers, "group", priorit
 FROM (SELECT given_rows.payload AS payload, CAST(:given_queue::VARCHAR AS TEXT) AS queue, CAST(:given_key::VARCHAR AS
     TEXT) AS key, CAST(:given_kind::VARCHAR AS TEXT) AS kind, CAST(:given_group::VARCHAR AS TEXT) AS "group",
     CAST(:given_priority::SMALLINT AS SMALLINT) AS priority
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_payload AS TEXT) AS JSON[]) AS anon_2) AS JSON[])) AS payload) AS
-    given_rows) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS JSON[])) AS payload) AS given_rows)
+    AS given
 RETURNING duerow_message.id
 
 -- statement: insert_many
@@ -155,16 +152,15 @@ INSERT INTO duerow_message (id, queue, key, kind, payload, headers, "group", pri
     microsecond'), statement_timestamp()) AS coalesce_1, coalesce(given.due, statement_timestamp() + (given.delay *
     INTERVAL '1 microsecond'), statement_timestamp()) AS coalesce__1, 0, 0, statement_timestamp() AS
     statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_queue AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS key, unnest(CAST((SELECT
-    CAST(CAST(:given_kind AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS kind, unnest(CAST((SELECT
-    CAST(CAST(:given_payload AS TEXT) AS JSON[]) AS anon_5) AS JSON[])) AS payload, unnest(CAST((SELECT
-    CAST(CAST(:given_headers AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS headers, unnest(CAST((SELECT
-    CAST(CAST(:given_group AS TEXT) AS TEXT[]) AS anon_7) AS TEXT[])) AS "group", unnest(CAST((SELECT
-    CAST(CAST(:given_priority AS TEXT) AS SMALLINT[]) AS anon_8) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
-    CAST(CAST(:given_due AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_9) AS TIMESTAMP WITH TIME ZONE[])) AS due,
-    unnest(CAST((SELECT CAST(CAST(:given_delay AS TEXT) AS BIGINT[]) AS anon_10) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id, unnest(CAST((SELECT
+    CAST(CAST(:given_queue AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT CAST(CAST(:given_key AS
+    TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT CAST(CAST(:given_kind AS TEXT) AS TEXT[])) AS TEXT[]))
+    AS kind, unnest(CAST((SELECT CAST(CAST(:given_payload AS TEXT) AS JSON[])) AS JSON[])) AS payload,
+    unnest(CAST((SELECT CAST(CAST(:given_headers AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT CAST(CAST(:given_priority
+    AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT CAST(CAST(:given_due AS TEXT) AS
+    TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay AS
+    TEXT) AS BIGINT[])) AS BIGINT[])) AS delay) AS given
 WHERE 1 = 1
 ORDER BY given.queue, given.key, given.id
 ON CONFLICT (queue, key)
@@ -219,34 +215,33 @@ INSERT INTO duerow_history (id, token, queue, key, kind, payload, headers, "grou
     given.token, given.queue, given.key, given.kind, given.payload, given.headers, given."group", given.priority,
     given.outcome, given.moved_to, given.attempts, given.created_at, given.first_due_at, given.due_at,
     given.started_at, given.finished_at, given.worker, CAST(given.error AS JSON) AS error, given.until
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS key,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS headers,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS "group",
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_9) AS SMALLINT[])) AS
-    priority, unnest(CAST((SELECT CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[]) AS anon_10) AS TEXT[])) AS
-    outcome, unnest(CAST((SELECT CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[]) AS anon_11) AS TEXT[])) AS
-    moved_to, unnest(CAST((SELECT CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[]) AS anon_12) AS INTEGER[]))
-    AS attempts, unnest(CAST((SELECT CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS
-    anon_13) AS TIMESTAMP WITH TIME ZONE[])) AS created_at, unnest(CAST((SELECT CAST(CAST(:given_first_due_at::VARCHAR
-    AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_14) AS TIMESTAMP WITH TIME ZONE[])) AS first_due_at,
-    unnest(CAST((SELECT CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_15) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due_at, unnest(CAST((SELECT CAST(CAST(:given_started_at::VARCHAR AS TEXT) AS
-    TIMESTAMP WITH TIME ZONE[]) AS anon_16) AS TIMESTAMP WITH TIME ZONE[])) AS started_at, unnest(CAST((SELECT
-    CAST(CAST(:given_finished_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_17) AS TIMESTAMP WITH TIME
-    ZONE[])) AS finished_at, unnest(CAST((SELECT CAST(CAST(:given_worker::VARCHAR AS TEXT) AS TEXT[]) AS anon_18) AS
-    TEXT[])) AS worker, unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_19) AS
-    TEXT[])) AS error, unnest(CAST((SELECT CAST(CAST(:given_until::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS
-    anon_20) AS TIMESTAMP WITH TIME ZONE[])) AS until) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_outcome::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS outcome, unnest(CAST((SELECT
+    CAST(CAST(:given_moved_to::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS moved_to, unnest(CAST((SELECT
+    CAST(CAST(:given_attempts::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS attempts, unnest(CAST((SELECT
+    CAST(CAST(:given_created_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS
+    created_at, unnest(CAST((SELECT CAST(CAST(:given_first_due_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    TIMESTAMP WITH TIME ZONE[])) AS first_due_at, unnest(CAST((SELECT CAST(CAST(:given_due_at::VARCHAR AS TEXT) AS
+    TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due_at, unnest(CAST((SELECT
+    CAST(CAST(:given_started_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS
+    started_at, unnest(CAST((SELECT CAST(CAST(:given_finished_at::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    TIMESTAMP WITH TIME ZONE[])) AS finished_at, unnest(CAST((SELECT CAST(CAST(:given_worker::VARCHAR AS TEXT) AS
+    TEXT[])) AS TEXT[])) AS worker, unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS
+    TEXT[])) AS error, unnest(CAST((SELECT CAST(CAST(:given_until::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS
+    TIMESTAMP WITH TIME ZONE[])) AS until) AS given
 
 -- statement: next_ids
 -- Return `count` new ids, ascending.
 SELECT nextval('duerow_message_id_seq') AS next_value_1
-FROM generate_series(:generate_series_1::INTEGER, (SELECT :count::INTEGER AS anon_2)) AS anon_1
+FROM generate_series(:generate_series_1::INTEGER, (SELECT :count::INTEGER)) AS anon_1
 
 -- statement: note
 -- Note a name, and return it; return nothing if it is already noted, even by a concurrent commit.
@@ -265,8 +260,7 @@ RETURNING duerow_staging.id
 -- statement: noted_of
 -- Read which of the given names are noted.
 SELECT found.name
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS name) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_name::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS name) AS given
 JOIN LATERAL (SELECT duerow_noted.name AS name
 FROM duerow_noted
 WHERE duerow_noted.name = given.name
@@ -343,15 +337,14 @@ SET kind=given.kind, payload=given.payload, headers=given.headers, "group"=given
     statement_timestamp()), behind_at=NULL, first_due_at=coalesce(given.due, statement_timestamp() + (given.delay *
     INTERVAL '1 microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL, last_attempt_at=NULL, last_error=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_3) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_4) AS JSON[])) AS headers,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS "group",
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_6) AS SMALLINT[])) AS
-    priority, unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_7) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_8) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id])
 
 -- statement: stage
@@ -359,18 +352,17 @@ WHERE duerow_message.id = ANY (ARRAY[given.id])
 INSERT INTO duerow_staged (staging_id, place, queue, key, kind, payload, headers, "group", priority, due, delay)
     SELECT given.staging_id, given.place, given.queue, given.key, given.kind, given.payload, given.headers,
     given."group", given.priority, given.due, given.delay
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[]))
-    AS staging_id, unnest(CAST((SELECT CAST(CAST(:given_place::VARCHAR AS TEXT) AS INTEGER[]) AS anon_2) AS
-    INTEGER[])) AS place, unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS
-    TEXT[])) AS queue, unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS
-    key, unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS headers,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS "group",
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_9) AS SMALLINT[])) AS
-    priority, unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_10) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_11) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_staging_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS
+    staging_id, unnest(CAST((SELECT CAST(CAST(:given_place::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS place,
+    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay) AS given
 
 -- statement: staged
 -- Read the entries of a staging in their order, starting at a place.

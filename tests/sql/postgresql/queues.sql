@@ -20,8 +20,8 @@ RETURNING duerow_pipeline.name
 SELECT duerow_queue.name
 FROM duerow_queue
 WHERE duerow_queue.name IN (SELECT given.queue
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue)
-    AS given) AND duerow_queue.draining
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue) AS given)
+    AND duerow_queue.draining
 
 -- statement: forget_consumers
 -- Delete the consumers that were last seen longer ago than the bound `span`.
@@ -55,8 +55,7 @@ SET about = excluded.about, seen_at = excluded.seen_at
 -- soon.
 INSERT INTO duerow_waiting (queue, until) SELECT given.queue, statement_timestamp() + (:span::BIGINT * INTERVAL '1
     microsecond') AS anon_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue)
-    AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue) AS given
 WHERE NOT (EXISTS (SELECT 1
 FROM duerow_waiting
 WHERE duerow_waiting.queue = given.queue AND duerow_waiting.until >= (statement_timestamp() + (:half::BIGINT *
@@ -183,8 +182,8 @@ RETURNING duerow_pipeline.name
 SELECT pg_notify('duerow_wake', duerow_waiting.queue) AS pg_notify_1
 FROM duerow_waiting
 WHERE duerow_waiting.queue IN (SELECT given.queue
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_1) AS TEXT[])) AS queue)
-    AS given) AND duerow_waiting.until > statement_timestamp()
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue) AS given)
+    AND duerow_waiting.until > statement_timestamp()
 
 -- statement: whereabouts
 -- Read the identity of this database.

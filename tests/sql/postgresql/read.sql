@@ -110,9 +110,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL
 ORDER BY duerow_message.due_at, duerow_message.id
 LIMIT :limit_in::INTEGER
 
@@ -125,9 +124,9 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NOT NULL AND NOT (EXISTS (SELECT other.id
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND NOT (EXISTS (SELECT
+    other.id
 FROM duerow_message AS other
 WHERE other.queue = duerow_message.queue AND other."group" >= duerow_message."group" AND other."group" <=
     duerow_message."group" AND other.status IN ('new', 'error') AND other.id < duerow_message.id)) AND NOT (EXISTS
@@ -147,30 +146,29 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM duerow_message
-WHERE coalesce(duerow_message.queue, '') = ANY (CAST((SELECT CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[]) AS
-    anon_1) AS TEXT[])) AND coalesce(duerow_message.status, '') = ANY (CAST((SELECT CAST(CAST(:statuses_value::VARCHAR
-    AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AND ((CASE WHEN CASE WHEN (json_typeof(duerow_message.payload ->
-    CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>>
-    CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT))
-    #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE false END THEN
-    CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END =
-    :param_2::BIGINT OR CASE WHEN CASE WHEN (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) =
-    'number' AND (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~
+WHERE coalesce(duerow_message.queue, '') = ANY (CAST((SELECT CAST(CAST(:queues_value::VARCHAR AS TEXT) AS TEXT[])) AS
+    TEXT[])) AND coalesce(duerow_message.status, '') = ANY (CAST((SELECT CAST(CAST(:statuses_value::VARCHAR AS TEXT)
+    AS TEXT[])) AS TEXT[])) AND ((CASE WHEN CASE WHEN (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS
+    TEXT)) = 'number' AND (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~
     '^-?[0-9]{1,19}$')) THEN CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])
-    AS NUMERIC) BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE false END THEN NULL WHEN
-    (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND
-    length((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) <= 400 AND
-    (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~
-    '^[^eE]+([eE][-+]?[0-9]{1,3})?$')) THEN CASE WHEN (abs(CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS
-    TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC)) > CAST(1.7976931348623157e308 AS NUMERIC)) THEN NULL WHEN
-    (abs(CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC)) <
-    CAST(4.9406564584124654e-324 AS NUMERIC)) THEN CAST(0 AS DOUBLE PRECISION) ELSE CAST((duerow_message.payload ->
-    CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS DOUBLE PRECISION) END END = CAST(:param_3 AS DOUBLE
-    PRECISION)) AND NOT coalesce(duerow_message.attempts > :param_4::BIGINT, false) OR (CASE WHEN
-    (json_typeof(duerow_message.headers -> CAST(:param_5::VARCHAR AS TEXT)) = 'string') THEN (duerow_message.headers
-    -> CAST(:param_5::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) END COLLATE "C") LIKE :param_6::VARCHAR AND
-    duerow_message.status IN (:param_7::VARCHAR, :param_8::VARCHAR)) AND duerow_message.id <= :last::BIGINT AND
-    duerow_message.id > :after::BIGINT
+    AS NUMERIC) BETWEEN -9223372036854775808 AND 9223372036854775807 ELSE false END THEN CAST((duerow_message.payload
+    -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) END = :param_2::BIGINT OR CASE WHEN CASE
+    WHEN (json_typeof(duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND
+    (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[])) ~ '^-?[0-9]{1,19}$')) THEN
+    CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC) BETWEEN
+    -9223372036854775808 AND 9223372036854775807 ELSE false END THEN NULL WHEN (json_typeof(duerow_message.payload ->
+    CAST(:param_1::VARCHAR AS TEXT)) = 'number' AND length((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT))
+    #>> CAST('{}' AS TEXT[])) <= 400 AND (((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}'
+    AS TEXT[])) ~ '^[^eE]+([eE][-+]?[0-9]{1,3})?$')) THEN CASE WHEN (abs(CAST((duerow_message.payload ->
+    CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS NUMERIC)) > CAST(1.7976931348623157e308 AS NUMERIC))
+    THEN NULL WHEN (abs(CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS
+    NUMERIC)) < CAST(4.9406564584124654e-324 AS NUMERIC)) THEN CAST(0 AS DOUBLE PRECISION) ELSE
+    CAST((duerow_message.payload -> CAST(:param_1::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) AS DOUBLE PRECISION) END
+    END = CAST(:param_3 AS DOUBLE PRECISION)) AND NOT coalesce(duerow_message.attempts > :param_4::BIGINT, false) OR
+    (CASE WHEN (json_typeof(duerow_message.headers -> CAST(:param_5::VARCHAR AS TEXT)) = 'string') THEN
+    (duerow_message.headers -> CAST(:param_5::VARCHAR AS TEXT)) #>> CAST('{}' AS TEXT[]) END COLLATE "C") LIKE
+    :param_6::VARCHAR AND duerow_message.status IN (:param_7::VARCHAR, :param_8::VARCHAR)) AND duerow_message.id <=
+    :last::BIGINT AND duerow_message.id > :after::BIGINT
 ORDER BY duerow_message.id
 LIMIT :limit_in::INTEGER
 

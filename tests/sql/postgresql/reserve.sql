@@ -26,13 +26,12 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_4) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_5) AND duerow_message.id !=
-    :id_in::BIGINT AND (EXISTS (SELECT ended.id
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_6)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -40,16 +39,16 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_9) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_10) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
-    :floor::TIMESTAMP WITH TIME ZONE AS anon_11)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_8) AS anon_2) SELECT lent.id, lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at,
-    lent.nullif_1, lent.nullif_2, lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
-FROM lent UNION ALL SELECT ended.id, NULL AS anon_12, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT :floor::TIMESTAMP
+    WITH TIME ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT
+    lent.id, lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1,
+    lent.nullif_2, lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
@@ -59,9 +58,9 @@ FROM ended
 -- does.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_7) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
-    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_8) AS TEXT[]))), ended AS (DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[]))), ended AS (DELETE
 FROM duerow_message
 WHERE duerow_message.id = (SELECT duerow_message.id
 FROM duerow_message
@@ -86,14 +85,14 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_4) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_5) AS
-    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind =
+    ANY (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due) AND duerow_message.id != :id_in::BIGINT AND (EXISTS (SELECT ended.id
 FROM ended))
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_9)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -101,13 +100,13 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_10) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_11) AS anon_2) SELECT lent.id,
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_2) SELECT lent.id,
     lent.payload, lent.kind, lent.key, lent.headers, lent.status, lent.created_at, lent.nullif_1, lent.nullif_2,
     lent.attempts, lent.token, lent.anon_1, lent.last_error, lent.anon_2
-FROM lent UNION ALL SELECT ended.id, NULL AS anon_12, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
+FROM lent UNION ALL SELECT ended.id, NULL AS anon_5, NULL AS anon__1, NULL AS anon__2, NULL AS anon__3, NULL AS
     anon__4, NULL AS anon__5, NULL AS anon__6, NULL AS anon__7, NULL AS anon__8, ended.token, NULL AS anon__9, NULL AS
     anon__10, NULL AS anon__11
 FROM ended
@@ -126,11 +125,10 @@ WHERE duerow_message.queue = given.queue AND duerow_message.priority > given.low
     coalesce((SELECT duerow_queue.paused
 FROM duerow_queue
 WHERE duerow_queue.name = given.queue), 1 = 0) AS coalesce_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_2) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_3) AS BOOLEAN[])) AS grouped,
-    unnest(CAST((SELECT CAST(CAST(:given_low::VARCHAR AS TEXT) AS INTEGER[]) AS anon_4) AS INTEGER[])) AS low,
-    unnest(CAST((SELECT CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[]) AS anon_5) AS INTEGER[])) AS high) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_low::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS low,
+    unnest(CAST((SELECT CAST(CAST(:given_high::VARCHAR AS TEXT) AS INTEGER[])) AS INTEGER[])) AS high) AS given
 
 -- statement: lend
 -- Lease picked rows, as `reserve` does; if two rows of a group are leased at once, the second lease
@@ -152,15 +150,14 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
     nullif(duerow_message.first_due_at, duerow_message.created_at) AS nullif_1, nullif(duerow_message.place_at,
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_3) AS anon_2, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     duerow_message.priority, duerow_message."group"
 
 -- statement: next_due
@@ -168,52 +165,52 @@ FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'
 SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
-    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_2) AND duerow_message."group" IS NOT NULL) ELSE (SELECT
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE) AND duerow_message."group" IS NOT NULL) ELSE (SELECT
     min(duerow_message.due_at) AS min_2
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.due_at >=
-    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3) AND duerow_message."group" IS NULL) END AS anon_1,
-    statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_5) AS BOOLEAN[])) AS grouped,
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_6) AS SMALLINT[])) AS
-    priority) AS given
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE) AND duerow_message."group" IS NULL) END AS anon_1, statement_timestamp()
+    AS statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority) AS
+    given
 
 -- statement: next_due-of_kinds
 -- Read the next due time of each given line of a queue from the bound `floor` on, and the time.
 SELECT given.queue, CASE WHEN given.grouped THEN (SELECT min(duerow_message.due_at) AS min_1
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind = ANY
-    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_2) AS TEXT[])) AND duerow_message.due_at >=
-    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3) AND duerow_message."group" IS NOT NULL) ELSE (SELECT
-    min(duerow_message.due_at) AS min_2
+    (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE) AND duerow_message."group" IS NOT NULL) ELSE
+    (SELECT min(duerow_message.due_at) AS min_2
 FROM duerow_message
 WHERE duerow_message.queue = given.queue AND duerow_message.priority = given.priority AND duerow_message.kind = ANY
-    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_4) AS TEXT[])) AND duerow_message.due_at >=
-    (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_5) AND duerow_message."group" IS NULL) END AS anon_1,
-    statement_timestamp() AS statement_timestamp_1
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_6) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[]) AS anon_7) AS BOOLEAN[])) AS grouped,
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_8) AS SMALLINT[])) AS
-    priority) AS given
+    (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE) AND duerow_message."group" IS NULL) END AS
+    anon_1, statement_timestamp() AS statement_timestamp_1
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue,
+    unnest(CAST((SELECT CAST(CAST(:given_grouped::VARCHAR AS TEXT) AS BOOLEAN[])) AS BOOLEAN[])) AS grouped,
+    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority) AS
+    given
 
 -- statement: pick
 -- Lock the oldest due rows of a line; read their id, due time and group, and the floor as in
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) SELECT duerow_message.id,
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) SELECT duerow_message.id,
     duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped
@@ -221,18 +218,18 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL) SELECT duerow_message.id,
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL) SELECT duerow_message.id,
     duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_5) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_6) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NOT NULL AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-grouped-from_floor
@@ -241,16 +238,16 @@ FOR UPDATE SKIP LOCKED
 SELECT duerow_message.id, duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= (SELECT
-    :floor::TIMESTAMP WITH TIME ZONE AS anon_5)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_2) AS anon_1
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.due_at >= (SELECT
+    :floor::TIMESTAMP WITH TIME ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS
+    anon_1
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_7) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NOT NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_8)
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND
+    duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_9)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pick-of_kinds
@@ -258,20 +255,20 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind = ANY
-    (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_5) AS TEXT[]))) SELECT duerow_message.id,
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NOT NULL AND oldest.kind = ANY (CAST((SELECT
+    CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[]))) SELECT duerow_message.id,
     duerow_message.due_at, duerow_message."group", (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
 FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_6) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_7) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NOT NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_8) AS
-    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NOT NULL AND duerow_message.kind
+    = ANY (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_9)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED
 
 -- statement: pop
@@ -279,17 +276,17 @@ FOR UPDATE SKIP LOCKED
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -299,7 +296,7 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: pop-from_floor
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
@@ -308,11 +305,11 @@ DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3)
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_4)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -323,29 +320,28 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_7) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_8) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
-    :floor::TIMESTAMP WITH TIME ZONE AS anon_9)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_6) AS anon_5
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT :floor::TIMESTAMP
+    WITH TIME ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: pop-of_kinds
 -- Delete the oldest due rows of a line without groups; each comes with the time and the floor of
 -- `reserve`.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
-    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) DELETE
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[]))) DELETE
 FROM duerow_message
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
-    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind =
+    ANY (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
@@ -355,15 +351,15 @@ RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload A
     CAST(duerow_message.last_error AS TEXT) AS last_error, statement_timestamp() AS statement_timestamp_1, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: reserve
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -382,12 +378,12 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -395,10 +391,10 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: reserve-from_floor
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
@@ -422,11 +418,11 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3)
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_4)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -434,23 +430,22 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_6) AS anon_5, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_9) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_10) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
-    :floor::TIMESTAMP WITH TIME ZONE AS anon_11)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_8) AS anon_7
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT :floor::TIMESTAMP
+    WITH TIME ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: reserve-of_kinds
 -- Lease the oldest due rows of a line without groups until now + lease, or bury them if attempts are
 -- used up.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
-    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[]))) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -469,13 +464,13 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
-    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind =
+    ANY (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, duerow_message.kind, duerow_message.key,
     CAST(duerow_message.headers AS TEXT) AS headers, duerow_message.status, duerow_message.created_at,
@@ -483,17 +478,16 @@ RETURNING duerow_message.id, CAST(duerow_message.payload AS TEXT) AS payload, du
     duerow_message.first_due_at) AS nullif_2, duerow_message.attempts, duerow_message.token, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond'), TIMESTAMPTZ '0001-01-02
-    00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8, CAST(duerow_message.last_error AS TEXT) AS last_error,
+    00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1, CAST(duerow_message.last_error AS TEXT) AS last_error,
     (SELECT CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_11) AS anon_10
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_4) AS anon_3
 
 -- statement: take
 -- Delete picked rows, as `pop` does.
 DELETE
 FROM duerow_message
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 RETURNING duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS TEXT) AS payload,
     duerow_message.kind, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority, duerow_message.status, coalesce(duerow_message.due_at, duerow_message.behind_at) AS

@@ -3,29 +3,28 @@
 UPDATE duerow_message
 SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
     last_error=coalesce(CAST(given.error AS JSON), duerow_message.last_error)
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_4
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: bury-of_shared
 -- Bury rows whose token matches, with an error; return their receipts.
 UPDATE duerow_message
 SET status='dead', due_at=NULL, token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL,
     last_error=coalesce(CAST(CAST(:given_error::VARCHAR AS TEXT) AS JSON), duerow_message.last_error)
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[])) AND CASE WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_2
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AND CASE
+    WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: commit
 -- Delete the rows whose token matches; return their receipts.
 DELETE
 FROM duerow_message
-USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+USING (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
 RETURNING duerow_message.id, duerow_message.token
@@ -42,8 +41,8 @@ RETURNING duerow_message.id, duerow_message.token
 -- Delete the rows whose token matches; return their receipts.
 DELETE
 FROM duerow_message
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[])) AND CASE WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AND CASE
+    WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token
 
 -- statement: extend
@@ -51,9 +50,8 @@ RETURNING duerow_message.id, duerow_message.token
 UPDATE duerow_message
 SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')), leased_until=(statement_timestamp()
     + (:lease::BIGINT * INTERVAL '1 microsecond'))
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
 RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
@@ -63,8 +61,8 @@ RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
 UPDATE duerow_message
 SET due_at=(statement_timestamp() + (:lease::BIGINT * INTERVAL '1 microsecond')), leased_until=(statement_timestamp()
     + (:lease::BIGINT * INTERVAL '1 microsecond'))
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[])) AND CASE WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AND CASE
+    WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
 RETURNING duerow_message.id, duerow_message.token, duerow_message.leased_until
 
 -- statement: leased_range
@@ -101,8 +99,7 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     to_char(timezone('UTC', duerow_message.leased_until), 'YYYY-MM-DD HH24:MI:SS'), ' UTC, attempt ',
     duerow_message.attempts, ' of ', coalesce(CAST(:attempts_in::INTEGER AS TEXT), 'any number'))),
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[]))
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[]))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at,
     duerow_message."group"
 
@@ -110,8 +107,8 @@ RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow
 -- Like `reserve`, but return only receipts, former due times and the floor.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_3) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_4) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -130,17 +127,17 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_5)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_7) AS anon_6
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: lend_unread-from_floor
 -- Like `reserve`, but return only receipts, former due times and the floor.
@@ -163,28 +160,27 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.due_at >= (SELECT :floor::TIMESTAMP WITH TIME ZONE AS anon_3)
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.due_at >=
+    (SELECT :floor::TIMESTAMP WITH TIME ZONE)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_4)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_7) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_8) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT
-    :floor::TIMESTAMP WITH TIME ZONE AS anon_9)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS
-    anon_6) AS anon_5
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.due_at >= (SELECT :floor::TIMESTAMP
+    WITH TIME ZONE)), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: lend_unread-of_kinds
 -- Like `reserve`, but return only receipts, former due times and the floor.
 WITH first_due AS (SELECT min(oldest.due_at) AS due_at
 FROM duerow_message AS oldest
-WHERE oldest.queue = (SELECT :queue_in::VARCHAR AS anon_4) AND oldest.priority = (SELECT :priority_in::SMALLINT AS
-    anon_5) AND oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
-    ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_6) AS TEXT[]))) UPDATE duerow_message
+WHERE oldest.queue = (SELECT :queue_in::VARCHAR) AND oldest.priority = (SELECT :priority_in::SMALLINT) AND
+    oldest.due_at <= statement_timestamp() AND oldest."group" IS NULL AND oldest.kind = ANY (CAST((SELECT
+    CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[]))) UPDATE duerow_message
 SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >= :attempts_in::INTEGER)
     THEN 'dead' ELSE CASE WHEN (duerow_message.status IN ('new', 'error')) THEN duerow_message.status ELSE 'done' END
     END, due_at=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message.attempts >=
@@ -203,26 +199,25 @@ SET status=CASE WHEN (duerow_message.leased_until IS NOT NULL AND duerow_message
     ',"traceback":null,"type":"LeaseEnded"}') AS JSON) ELSE duerow_message.last_error END
 WHERE duerow_message.id = ANY (array((SELECT duerow_message.id
 FROM duerow_message
-WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR AS anon_1) AND duerow_message.priority = (SELECT
-    :priority_in::SMALLINT AS anon_2) AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS
-    NULL AND duerow_message.kind = ANY (CAST((SELECT ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS anon_3) AS
-    TEXT[])) AND duerow_message.due_at >= (SELECT first_due.due_at
+WHERE duerow_message.queue = (SELECT :queue_in::VARCHAR) AND duerow_message.priority = (SELECT :priority_in::SMALLINT)
+    AND duerow_message.due_at <= statement_timestamp() AND duerow_message."group" IS NULL AND duerow_message.kind =
+    ANY (CAST((SELECT CAST(ARRAY[:kind_0_in::VARCHAR, :kind_1_in::VARCHAR] AS TEXT[])) AS TEXT[])) AND
+    duerow_message.due_at >= (SELECT first_due.due_at
 FROM first_due)
 ORDER BY duerow_message.due_at, duerow_message.id
-LIMIT (SELECT :limit_in::INTEGER AS anon_7)
+LIMIT (SELECT :limit_in::INTEGER)
 FOR UPDATE SKIP LOCKED)))
 RETURNING duerow_message.id, duerow_message.token, duerow_message.status, duerow_message.place_at, (SELECT
     CAST(EXTRACT(epoch
 FROM greatest((SELECT first_due.due_at
-FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_9) AS anon_8
+FROM first_due), TIMESTAMPTZ '0001-01-02 00:00:00+00')) * 1000000 AS BIGINT) AS anon_2) AS anon_1
 
 -- statement: message_headers
 -- Read the rows of a queue whose token matches, with the columns of OUTLINE.
 SELECT duerow_message.id, duerow_message.key, CAST(duerow_message.headers AS TEXT) AS headers, duerow_message."group",
     duerow_message.priority
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 WHERE duerow_message.queue = :queue_in::VARCHAR
@@ -236,21 +231,20 @@ SET queue=given.queue, key=given.key, kind=coalesce(given.kind, duerow_message.k
     statement_timestamp()), first_due_at=coalesce(given.due, statement_timestamp() + (given.delay * INTERVAL '1
     microsecond'), statement_timestamp()), attempts=0, token=(duerow_message.token + 1), leased_by=NULL,
     leased_until=NULL, last_attempt_at=NULL, last_error=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[]) AS anon_3) AS TEXT[])) AS queue,
-    unnest(CAST((SELECT CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS key,
-    unnest(CAST((SELECT CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[]) AS anon_5) AS TEXT[])) AS kind,
-    unnest(CAST((SELECT CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[]) AS anon_6) AS JSON[])) AS payload,
-    unnest(CAST((SELECT CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[]) AS anon_7) AS JSON[])) AS headers,
-    unnest(CAST((SELECT CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[]) AS anon_8) AS TEXT[])) AS "group",
-    unnest(CAST((SELECT CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[]) AS anon_9) AS SMALLINT[])) AS
-    priority, unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_10) AS
-    TIMESTAMP WITH TIME ZONE[])) AS due, unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS
-    anon_11) AS BIGINT[])) AS delay) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_queue::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS queue, unnest(CAST((SELECT
+    CAST(CAST(:given_key::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS key, unnest(CAST((SELECT
+    CAST(CAST(:given_kind::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS kind, unnest(CAST((SELECT
+    CAST(CAST(:given_payload::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS payload, unnest(CAST((SELECT
+    CAST(CAST(:given_headers::VARCHAR AS TEXT) AS JSON[])) AS JSON[])) AS headers, unnest(CAST((SELECT
+    CAST(CAST(:given_group::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS "group", unnest(CAST((SELECT
+    CAST(CAST(:given_priority::VARCHAR AS TEXT) AS SMALLINT[])) AS SMALLINT[])) AS priority, unnest(CAST((SELECT
+    CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME ZONE[])) AS due,
+    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_12
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: owned
 -- Read the rows whose token matches, and lock them if the database can.
@@ -260,9 +254,8 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     coalesce_1, duerow_message.first_due_at, duerow_message.attempts, duerow_message.token, duerow_message.leased_by,
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token) AS
-    given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
 FOR UPDATE OF duerow_message
@@ -276,7 +269,7 @@ SELECT duerow_message.id, duerow_message.queue, CAST(duerow_message.payload AS T
     duerow_message.leased_until, duerow_message.created_at, duerow_message.last_attempt_at,
     CAST(duerow_message.last_error AS TEXT) AS last_error
 FROM (SELECT given_rows.id AS id, CAST(:given_token::BIGINT AS BIGINT) AS token
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id) AS
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id) AS
     given_rows) AS given
 JOIN duerow_message ON duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token)
     THEN true ELSE false END
@@ -288,13 +281,13 @@ FOR UPDATE OF duerow_message
 UPDATE duerow_message
 SET due_at=coalesce(given.due, duerow_message.place_at, duerow_message.first_due_at),
     attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[]) AS anon_3) AS TIMESTAMP
-    WITH TIME ZONE[])) AS due) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_due::VARCHAR AS TEXT) AS TIMESTAMP WITH TIME ZONE[])) AS TIMESTAMP WITH TIME
+    ZONE[])) AS due) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_4
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: release-of_shared
 -- Restore the place in line and the number of attempts of rows whose token matches; return their
@@ -303,9 +296,9 @@ UPDATE duerow_message
 SET due_at=coalesce(CAST(:given_due::TIMESTAMP WITH TIME ZONE AS TIMESTAMP WITH TIME ZONE), duerow_message.place_at,
     duerow_message.first_due_at), attempts=(duerow_message.attempts - 1), token=(duerow_message.token + 1),
     leased_by=NULL, leased_until=NULL
-WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS
-    BIGINT[])) AND CASE WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_2
+WHERE duerow_message.id = ANY (CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AND CASE
+    WHEN (duerow_message.token = CAST(:given_token::BIGINT AS BIGINT)) THEN true ELSE false END
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1
 
 -- statement: roll_back
 -- Give rows whose token matches a new due time and an error; return their receipts.
@@ -313,10 +306,10 @@ UPDATE duerow_message
 SET status='error', due_at=(statement_timestamp() + (given.delay * INTERVAL '1 microsecond')),
     token=(duerow_message.token + 1), leased_by=NULL, leased_until=NULL, last_error=coalesce(CAST(given.error AS
     JSON), duerow_message.last_error)
-FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[]) AS anon_1) AS BIGINT[])) AS id,
-    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[]) AS anon_2) AS BIGINT[])) AS token,
-    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[]) AS anon_3) AS BIGINT[])) AS delay,
-    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[]) AS anon_4) AS TEXT[])) AS error) AS given
+FROM (SELECT unnest(CAST((SELECT CAST(CAST(:given_id::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS id,
+    unnest(CAST((SELECT CAST(CAST(:given_token::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS token,
+    unnest(CAST((SELECT CAST(CAST(:given_delay::VARCHAR AS TEXT) AS BIGINT[])) AS BIGINT[])) AS delay,
+    unnest(CAST((SELECT CAST(CAST(:given_error::VARCHAR AS TEXT) AS TEXT[])) AS TEXT[])) AS error) AS given
 WHERE duerow_message.id = ANY (ARRAY[given.id]) AND CASE WHEN (duerow_message.token = given.token) THEN true ELSE
     false END
-RETURNING duerow_message.id, duerow_message.token - 1 AS anon_5
+RETURNING duerow_message.id, duerow_message.token - 1 AS anon_1

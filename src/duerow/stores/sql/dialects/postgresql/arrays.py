@@ -115,7 +115,7 @@ class PostgresArrays(GivenRows):
 
     def any_of(self, column: ColumnElement[Any], values: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
         """Return `= ANY (array)`; a subquery makes the array once, and not for each row."""
-        return column == any_(cast(select(array(values)).scalar_subquery(), ARRAY(column.type)))
+        return column == any_(_unseen(cast(array(values), ARRAY(column.type))))
 
     def one_of(self, column: ColumnElement[Any], ids: Select[Any]) -> ColumnElement[bool]:
         """Return `= ANY (ARRAY(…))`, which always uses the column's index; evaluated only once, so its limit holds."""
@@ -178,7 +178,23 @@ def _read(name: str, kind: TypeEngine[Any]) -> ColumnElement[Any]:
 
 def _unseen(values: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return an array that is read once; the cast keeps `= ANY` from taking the subquery for one with many rows."""
-    return cast(select(values).scalar_subquery(), values.type)
+    return cast(Unseen(values), values.type)
+
+
+class Unseen(FunctionElement[Any]):
+    """A subquery that only returns a value: the planner does not look into it."""
+
+    inherit_cache = True
+
+    def __init__(self, value: ColumnElement[Any]) -> None:
+        super().__init__(value)
+        self.type = value.type
+
+
+@compiles(Unseen)
+def _write_unseen(element: Unseen, compiler: Any, **kw: Any) -> str:
+    [value] = element.clauses
+    return f"(SELECT {compiler.process(value, **kw)})"
 
 
 class _Keyed(FunctionElement[bool]):

@@ -45,7 +45,7 @@ from duerow.store import Capabilities, Record, examined
 from duerow.stores.sql.connections.callers import Caller
 from duerow.stores.sql.dialects.base import ArrowWay, Dialect, JsonText, const
 from duerow.stores.sql.dialects.base.server import asked
-from duerow.stores.sql.dialects.postgresql.arrays import PostgresArrays
+from duerow.stores.sql.dialects.postgresql.arrays import PostgresArrays, Unseen
 from duerow.stores.sql.dialects.postgresql.errors import QUERY_CANCELED, explained, state_of
 from duerow.stores.sql.dialects.postgresql.json_paths import PostgresJson
 
@@ -114,7 +114,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         For a value that the planner sees, PostgreSQL plans a prepared statement anew each time if it expects fewer rows
         than for any value. So it does for claims where many messages wait, and that takes longer than the claim.
         """
-        return select(value).scalar_subquery()
+        return Unseen(value)
 
     def microseconds(self, moment: ColumnElement[Any]) -> ColumnElement[Any]:
         """Return the number as a subquery, which is evaluated once for all rows; earlier moments become FIRST."""
