@@ -51,9 +51,9 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         *(CheckConstraint(f"json_valid({name})") for name in ("payload",) if dialect.checks_json),
         CheckConstraint("status IN ('new', 'error', 'done', 'dead')"),
         sqlite_autoincrement=True,
-        # Half of each page is left free for the new row versions of claims, and dead versions are vacuumed early.
-        postgresql_with={"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000},
     )
+    # Half of each page is left free for the new row versions of claims, and dead versions are vacuumed early.
+    storage = {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000}
     for name, (kind, expression) in dialect.derived.items():
         message.append_column(Column(name, kind, Computed(expression, persisted=True)))
     columns = message.c
@@ -72,7 +72,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
             Index(named("group"), columns.queue, columns.live_group, columns.id),
             Index(named("turn"), columns.queue, columns.lent_group, unique=True),
         ]
-        return [CreateTable(message), *map(CreateIndex, indexes)]
+        return [dialect.create_table(message, storage), *map(CreateIndex, indexes)]
     indexes = [
         _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
         _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),
@@ -93,7 +93,10 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
             unique=True,
         ),
     ]
-    created: list[Executable | ExecutableDDLElement] = [CreateTable(message), *map(CreateIndex, indexes)]
+    created: list[Executable | ExecutableDDLElement] = [
+        dialect.create_table(message, storage),
+        *map(CreateIndex, indexes),
+    ]
     if dialect.capabilities.wakes_consumers and dialect.server_clock:
         waiting = Table(
             f"{tables.prefix}waiting",

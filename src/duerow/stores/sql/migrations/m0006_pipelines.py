@@ -22,7 +22,6 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("set_id", BigInteger),
         Column("parts", Integer, nullable=False),
         Column("closed_until", dialect.moment),
-        postgresql_with={"fillfactor": 50},  # each new part updates the row of its set
     )
     past = text("closed_until IS NOT NULL")
     closed = Index(f"{tables.prefix}set_closed", sets.c.closed_until, sqlite_where=past, postgresql_where=past)
@@ -41,4 +40,5 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("version", BigInteger, nullable=False),
         *(CheckConstraint(f"json_valid({name})") for name in ("definition",) if dialect.checks_json),
     )
-    return [CreateTable(sets), CreateIndex(closed), CreateTable(part), CreateTable(pipeline)]
+    create_sets = dialect.create_table(sets, {"fillfactor": 50})  # each new part updates the row of its set
+    return [create_sets, CreateIndex(closed), CreateTable(part), CreateTable(pipeline)]

@@ -42,9 +42,9 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Column("priority", SmallInteger, nullable=False),
         Column("due", dialect.moment),
         Column("delay", dialect.span),
-        # All rows of a batch are deleted when it is published.
-        postgresql_with={"autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 10_000},
     )
+    # All rows of a batch are deleted when it is published.
+    storage = {"autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 10_000}
     noted = Table(
         f"{tables.prefix}noted",
         metadata,
@@ -56,4 +56,5 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
         Index(f"{tables.prefix}staging_staged", staging.c.staged_at),
         Index(f"{tables.prefix}noted_at", noted.c.noted_at),
     ]
-    return [CreateTable(staging), CreateTable(staged), CreateTable(noted), *map(CreateIndex, indexes)]
+    create_staged = dialect.create_table(staged, storage)
+    return [CreateTable(staging), create_staged, CreateTable(noted), *map(CreateIndex, indexes)]

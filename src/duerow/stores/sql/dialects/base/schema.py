@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -21,7 +21,7 @@ from sqlalchemy import (
     literal_column,
     select,
 )
-from sqlalchemy.schema import CreateSchema
+from sqlalchemy.schema import CreateSchema, CreateTable
 from sqlalchemy.sql.base import Executable
 
 from duerow.stores.sql.dialects.base.types import Types
@@ -56,6 +56,10 @@ class Schema(Types):
     def prelude(self, prefix: str, schema: str | None) -> Sequence[Any]:
         """Return the statements to run before creating the tables; raise if a schema is given but not supported."""
         return [CreateSchema(schema, if_not_exists=True)] if schema else []
+
+    def create_table(self, table: Table, storage: Mapping[str, float]) -> CreateTable:
+        """Return the statement that creates a table, with storage parameters that only PostgreSQL has."""
+        return CreateTable(table)
 
     def ddl(self, statement: Any) -> Any:
         """Return a statement of a migration in this database's form."""

@@ -37,6 +37,7 @@ from sqlalchemy import (
 from sqlalchemy import Sequence as IdSequence
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import OID, insert
+from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.base import Executable
 
 from duerow.clock import FIRST, LAST
@@ -48,6 +49,7 @@ from duerow.stores.sql.dialects.base.server import asked
 from duerow.stores.sql.dialects.postgresql.arrays import PostgresArrays, Unseen
 from duerow.stores.sql.dialects.postgresql.errors import QUERY_CANCELED, explained, state_of
 from duerow.stores.sql.dialects.postgresql.json_paths import PostgresJson
+from duerow.stores.sql.dialects.postgresql.storage import CreateStored
 
 BLIND_WAYS: Final = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_hashjoin", "enable_mergejoin")
 """The kinds of plans that PostgreSQL's planner avoids, if possible, on duerow's own connections.
@@ -215,6 +217,10 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
     def announce(self, channel: str, name: ColumnElement[str]) -> Select[Any]:
         """Notify even if there may be no listener: such announcements are rare."""
         return select(func.pg_notify(const(channel), name))
+
+    def create_table(self, table: Table, storage: Mapping[str, float]) -> CreateTable:
+        """Return the statement with the storage parameters."""
+        return CreateStored(table, storage)
 
     def next_ids(self, message: Table, prefix: str, schema: str | None) -> Executable:
         """Return values of the table's sequence."""
