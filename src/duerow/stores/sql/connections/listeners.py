@@ -63,7 +63,7 @@ class NotifyListener:
 
     def _heard(self) -> bool:
         try:
-            return not self.queues.isdisjoint(_received(self.connection))
+            return _hears(self.connection, self.queues)
         except Exception as error:
             raise StoreUnavailable(f"the connection that listens for pushes broke: {error}") from error
 
@@ -238,7 +238,7 @@ class AsyncNotifyListener(AsyncSilentListener):
 
     def _read(self) -> None:
         try:
-            heard = not self.queues.isdisjoint(_received(self.connection))
+            heard = _hears(self.connection, self.queues)
         except Exception as error:  # raised by the next wait
             self._broke, heard = error, True
             self._stop_reading()
@@ -262,15 +262,15 @@ class AsyncNotifyListener(AsyncSilentListener):
         await self.connection.close()
 
 
-def _received(connection: Any) -> list[str]:
-    """Return the payloads of the notifications that the server has sent; raise an error if the connection has ended.
+def _hears(connection: Any, queues: frozenset[str]) -> bool:
+    """Return whether the server has sent a notification for one of the queues; raise if the connection has ended.
 
     libpq is asked directly: psycopg's `notifies` would first wait for the socket again.
     """
-    libpq, payloads = connection.pgconn, []
+    libpq, named = connection.pgconn, set[str]()
     libpq.consume_input()
     while (note := libpq.notifies()) is not None:
-        payloads.append(note.extra.decode())
+        named.add(note.extra.decode())
     if connection.closed:
         raise StoreUnavailable("the server sent what libpq cannot read")
-    return payloads
+    return not queues.isdisjoint(named)

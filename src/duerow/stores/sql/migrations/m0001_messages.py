@@ -56,6 +56,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
     storage = {"fillfactor": 50, "autovacuum_vacuum_scale_factor": 0.02, "autovacuum_vacuum_threshold": 1000}
     for name, (kind, expression) in dialect.derived.items():
         message.append_column(Column(name, kind, Computed(expression, persisted=True)))
+    create_message = dialect.create_table(message, storage)
     columns = message.c
     live = "status IN ('new', 'error')"
     line = (columns.queue, columns.priority, columns.due_at, columns.id)
@@ -72,7 +73,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
             Index(named("group"), columns.queue, columns.live_group, columns.id),
             Index(named("turn"), columns.queue, columns.lent_group, unique=True),
         ]
-        return [dialect.create_table(message, storage), *map(CreateIndex, indexes)]
+        return [create_message, *map(CreateIndex, indexes)]
     indexes = [
         _index(named("due"), *line, where='due_at IS NOT NULL AND "group" IS NULL'),
         _index(named("heads"), *line, where='due_at IS NOT NULL AND "group" IS NOT NULL'),
@@ -93,10 +94,7 @@ def statements(tables: Tables, dialect: Dialect) -> list[Executable | Executable
             unique=True,
         ),
     ]
-    created: list[Executable | ExecutableDDLElement] = [
-        dialect.create_table(message, storage),
-        *map(CreateIndex, indexes),
-    ]
+    created: list[Executable | ExecutableDDLElement] = [create_message, *map(CreateIndex, indexes)]
     if dialect.capabilities.wakes_consumers and dialect.server_clock:
         waiting = Table(
             f"{tables.prefix}waiting",
