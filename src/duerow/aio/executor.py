@@ -117,8 +117,17 @@ class Executor:
         if self._may_consume:
             return
         schema, parts = self.store.schema, self.store.capabilities.parts
-        trials = schema.consumer_trials() if "schema" in parts and isinstance(schema, TriesRights) else {}
+        if "schema" in parts and isinstance(schema, TriesRights) and not await self._surely_may_consume(schema):
+            await self._try_rights(schema.consumer_trials())
+        self._may_consume = True
 
+    async def _surely_may_consume(self, schema: TriesRights) -> bool:
+        try:
+            return await self.run(schema.may_consume)
+        except (ConfigurationError, SchemaOutdated, StoreRefused):  # the trials find out why
+            return False
+
+    async def _try_rights(self, trials: Mapping[str, Callable[[], Plan[None]]]) -> None:
         def all_of_them() -> Plan[None]:
             for trial in trials.values():
                 yield from trial()
@@ -133,7 +142,6 @@ class Executor:
                 "claimed. Connect as a user with the rights of a consumer, or grant them: duerow sql --roles prints "
                 "the statements"
             ) from refused
-        self._may_consume = True
 
     async def _refused(self, trial: Callable[[], Plan[None]]) -> ConfigurationError | None:
         """Return the error of a trial if this user lacks the right to it; any other failure is ignored."""

@@ -2,18 +2,22 @@
 
 import uuid
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
+from duerow import Database
 from duerow.errors import ConfigurationError
-from duerow.stores.sql.rights import ROLES
+from duerow.stores.sql.connections.compiled import Texts
+from duerow.stores.sql.rights import RIGHTS, ROLES, WORKED_ON
+from duerow.stores.sql.statements import Step
 from duerow.testing.conformance.fixtures import Place
 from duerow.testing.faces import Face
 from tests.stores.roles import *  # noqa: F403
-from tests.stores.roles import printed
+from tests.stores.roles import Open, printed
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +74,51 @@ def test_a_role_without_that_right_works_on_tables_that_are_there(
         with pytest.raises(ConfigurationError, match=r"(?s)may not.*Hand this to.*CREATE INDEX CONCURRENTLY"):
             indexed.declare()
         assert indexed.definition() == queue.declared
+
+
+def test_whether_a_user_may_run_workers_takes_one_query(
+    open_as: Open, owner: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_as("consumer")
+    database.queue("mail").count()  # connects
+    asked = texts_of(monkeypatch)
+    database.check_may_consume()
+    database.check_may_consume()
+    (query,) = asked
+    assert query.count("has_table_privilege") == sum(len(RIGHTS[name].consumer.split(", ")) for name in WORKED_ON)
+
+
+def test_a_user_who_may_only_read_some_columns_of_a_table_is_tried_for_each_right(
+    open_as: Open,
+    owner: Database,
+    place: Place,
+    superuser: psycopg.Connection,
+    role_urls: Mapping[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    consumer = sql.Identifier(make_url(role_urls["consumer"]).username or "")
+    queue = sql.Identifier(place.settings["schema"], "duerow_queue")
+    superuser.execute(sql.SQL("REVOKE SELECT ON {} FROM {}").format(queue, consumer))
+    superuser.execute(sql.SQL("GRANT SELECT (name) ON {} TO {}").format(queue, consumer))
+    try:
+        database = open_as("consumer")
+        asked = texts_of(monkeypatch)
+        database.check_may_consume()
+        assert len(asked) > len(WORKED_ON)
+    finally:
+        superuser.execute(sql.SQL("REVOKE SELECT (name) ON {} FROM {}").format(queue, consumer))
+        superuser.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(queue, consumer))
+
+
+def texts_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list to which the text of each statement is added from now on."""
+    texts: list[str] = []
+    of = Texts.of
+
+    def noted(self: Texts, step: Step) -> tuple[str, Any]:
+        text, values = of(self, step)
+        texts.append(text)
+        return text, values
+
+    monkeypatch.setattr(Texts, "of", noted)
+    return texts

@@ -80,6 +80,14 @@ def grants(tables: Tables, dialect: Dialect, names: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=32)
+def rights_query(tables: Tables, dialect: Dialect) -> Statement | None:
+    """Return a query whether the user has every right that a worker needs; None if the database cannot tell."""
+    needed = [(getattr(tables, name), right) for name in WORKED_ON for right in RIGHTS[name].consumer.split(", ")]
+    query = dialect.has_rights(needed)
+    return None if query is None else Statement(query)
+
+
+@lru_cache(maxsize=32)
 def tried(tables: Tables, dialect: Dialect) -> Mapping[str, Statement]:
     """Return, for each right that a worker needs, a statement that needs this right and changes nothing.
 

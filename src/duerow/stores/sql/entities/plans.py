@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
@@ -251,10 +251,6 @@ class EntitySchema(MissingPart):
     def __init__(self, context: EntityContext) -> None:
         super().__init__("schema")
         self._context = context
-
-    def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
-        """Try nothing: users manage the rights on their own tables."""
-        return {}
 
     def check(self) -> Plan[None]:
         """Check the server and the table; duerow's own tables are not needed."""

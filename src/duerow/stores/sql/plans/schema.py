@@ -9,7 +9,7 @@ from duerow.plan import Plan
 from duerow.stores.sql.dialects.base import Dialect
 from duerow.stores.sql.migrations import Migrations
 from duerow.stores.sql.plans.context import Context, Plans
-from duerow.stores.sql.rights import grants, tried
+from duerow.stores.sql.rights import grants, rights_query, tried
 from duerow.stores.sql.statements import Statement
 from duerow.stores.sql.tables import Tables
 
@@ -56,6 +56,14 @@ class SchemaPlans(Plans):
     def roles_sql(self, names: Mapping[str, str]) -> str:
         """Return the SQL that grants roles their rights; see Schema.roles_sql."""
         return grants(self.context.tables, self.context.dialect, names)
+
+    def may_consume(self) -> Plan[bool]:
+        """Ask the database for all rights at once, if it can tell; see `duerow.store.TriesRights`."""
+        asked = rights_query(self.context.tables, self.context.dialect)
+        if asked is None:
+            return False
+        ((held,),) = yield self.context.step(asked, {})
+        return held is True
 
     def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
         """Return plans that try the rights that a worker needs; see `duerow.store.TriesRights`."""

@@ -33,6 +33,10 @@ class Server(Types):
         """Return a query that finds rows if the first of several databases has the table; None if there is only one."""
         return None
 
+    def has_rights(self, needed: Sequence[tuple[Table, str]]) -> Executable | None:
+        """Return a query whether the user has these rights on these tables; None if the database cannot tell."""
+        return None
+
     def server(self) -> Executable | None:
         """Return the query whose row `check_server` checks; None if any server is suitable."""
         return None

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     TableClause,
     Text,
+    and_,
     bindparam,
     case,
     cast,
@@ -255,6 +256,12 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
         leads_to = cast(func.to_regclass(literal(_quoted(table), Text())), OID)
         told: tuple[Any, ...] = (here, literal_column(started), literal_column(number), leads_to)
         return asked(*(cast(one, Text) for one in told))
+
+    def has_rights(self, needed: Sequence[tuple[Table, str]]) -> Executable:
+        """Query each right on each table; a table that is not there makes the answer NULL or false."""
+        found = {table: func.to_regclass(literal(_quoted(table), Text())) for table, _ in needed}
+        held = (func.has_table_privilege(cast(found[table], OID), const(right)) for table, right in needed)
+        return select(and_(*held))
 
     def migration_lock(self, prefix: str) -> Executable:
         """Take an advisory lock that ends with the transaction."""
