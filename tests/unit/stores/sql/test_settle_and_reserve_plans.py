@@ -75,10 +75,20 @@ def test_one_commit_and_a_claim_are_one_statement(store: SqlStore) -> None:
     assert [one.id for one in reserved.records] == [7, 8]
 
 
-def test_a_turn_that_is_lost_or_locked_is_settled_on_its_own(store: SqlStore) -> None:
-    (step,), answer = carried_out(store, TURNS[1:], [])
+def test_a_turn_that_is_lost_or_stays_locked_is_settled_on_its_own(store: SqlStore) -> None:
+    (step, again), answer = carried_out(store, TURNS[1:], [])
     assert step.statement is store.context.statements.reserve.commit_and_reserve(False, 0)
+    assert again is step
     assert answer is None
+
+
+def test_a_turn_that_is_no_longer_locked_is_settled_by_the_same_statement(store: SqlStore) -> None:
+    plan = store.messages.settle_and_reserve(TURNS[1:], "mail", 5, MINUTE, 20, "me")
+    assert next(plan) is plan.send([])
+    with pytest.raises(StopIteration) as stop:
+        plan.send([row(7), (1, *[None] * 9, 1, *[None] * 3)])
+    refused, reserved = stop.value.value
+    assert (refused, [one.id for one in reserved.records]) == ([], [7])
 
 
 def test_a_database_whose_statements_write_in_one_place_gets_two_statements() -> None:

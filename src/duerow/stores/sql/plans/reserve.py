@@ -114,7 +114,8 @@ class ReservePlans(Plans):
             ended, rows = yield Several([self._settle.commit_step(turns), step], alone=True)
             refused = after_commit(turns, ended)
         else:
-            both = yield step
+            # Claims of others lock rows for a moment, even rows that turn out to be leased.
+            both = (yield step) or (yield step)
             if not both:
                 return None
             rows, refused = [row for row in both if row[STATUS] is not None], []  # without the receipt
