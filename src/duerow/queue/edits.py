@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
@@ -413,6 +413,7 @@ def how_many(n: object) -> int:
 
 def each_of(many: object, what: str) -> Iterator[Any]:
     """Return an iterator over an argument; raise ConfigurationError, saying what is expected, if there is none."""
-    if not isinstance(many, Iterable):
-        raise ConfigurationError(f"{what}, not {type(many).__name__}")
-    return iter(many)
+    try:
+        return iter(many)  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise ConfigurationError(f"{what}, not {type(many).__name__}") from None

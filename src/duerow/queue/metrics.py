@@ -159,7 +159,7 @@ class Metrics:
             tally = self._tally(queue)
             tally.done += number - len(others) - moved
             tally.moved += moved
-            for name, count in counts_by_name(others, _NAMES):
+            for name, count in counts_by_name(others, _NAMES) if others else ():
                 if name is not None:
                     setattr(tally, name, getattr(tally, name) + count)
 

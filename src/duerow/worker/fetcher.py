@@ -6,7 +6,6 @@ Plans (see `duerow.plan`) whose steps a worker carries out, blocking or awaited.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import timedelta
 from math import inf
 from time import monotonic
@@ -135,10 +134,12 @@ class Fetcher:
         self._looked = reservations is not None and not reservations
         if not reservations:
             return []
-        with suppress(StoreUnavailable):  # the run is over and cannot give a message back, so its lease has to end
+        try:
             if not self._run.over:
                 return (yield from self._admit(reservations, since))
             yield from self._give_back(reservations)
+        except StoreUnavailable:
+            pass  # the run is over and cannot give a message back, so its lease has to end
         return []
 
     def _look(self, limit: int) -> Plan[Sequence[Attempt]]:

@@ -110,13 +110,13 @@ class Settler:
             batch = [ended for ended in batch if ended.attempt not in errors]
             if failed:
                 batch += yield from self._settle_failures(failed)
-        self._in_flight.let_go(errors or ())
+            self._in_flight.let_go(errors)
         yield self.settled(batch)
         return claimed[0] if claimed else None
 
     def settled(self, batch: Sequence[Ended]) -> Freed:
         """Let go of turns that have ended as decided, and return what to tell the fetcher."""
-        self._in_flight.let_go(ended.attempt for ended in batch)
+        self._in_flight.let_go([ended.attempt for ended in batch])
         self._run.journal.settled(batch)
         if batch:
             each = -(-len(batch) // SAMPLES)
@@ -158,7 +158,7 @@ class Settler:
 
         If `claimed` is given, also claim in the first try, and add the reservations, unless that was not possible.
         """
-        outage = Backoff()
+        outage: Backoff | None = None
         while True:
             pairs = ((one.attempt.reservation, one.settlement) for one in batch)
             along, claimed = claimed, None
@@ -171,6 +171,7 @@ class Settler:
             except StoreUnavailable as error:
                 if (lost := self._lost(batch, error)) is not None:
                     return lost
+                outage = outage or Backoff()
                 seconds = outage.next()
                 self._run.journal.unavailable("settle on", error, seconds)
                 yield Pause(seconds)
