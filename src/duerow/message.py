@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Generic, Literal
 
@@ -143,6 +143,14 @@ def check_key(key: object) -> str | None:
 def check_group(group: object) -> str | None:
     """Return the group if it is valid, else raise InvalidMessage."""
     return _short_text("group", group)
+
+
+def are_plain(texts: Sequence[Any]) -> bool:
+    """Return whether all of these are ASCII texts that are valid as keys and as groups."""
+    if not {str}.issuperset(map(type, texts)):
+        return False
+    lengths, joined = set(map(len, texts)), "".join(texts)
+    return joined.isascii() and "\0" not in joined and min(lengths) >= 1 and max(lengths) <= _KEY_CHARACTERS
 
 
 def check_priority(priority: object) -> int:

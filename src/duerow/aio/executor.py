@@ -17,7 +17,7 @@ from duerow.plan import Plan
 from duerow.queue.dead_letter_targets import DeadLetterTargets
 from duerow.queue.definition import Definition, readable
 from duerow.queue.metrics import Metrics
-from duerow.store import AsyncConnections, Store, TriesRights
+from duerow.store import AsyncConnections, KnowsRights, Store, TriesRights
 
 T = TypeVar("T")
 
@@ -121,7 +121,9 @@ class Executor:
             await self._try_rights(schema.consumer_trials())
         self._may_consume = True
 
-    async def _surely_may_consume(self, schema: TriesRights) -> bool:
+    async def _surely_may_consume(self, schema: object) -> bool:
+        if not isinstance(schema, KnowsRights):
+            return False
         try:
             return await self.run(schema.may_consume)
         except (ConfigurationError, SchemaOutdated, StoreRefused):  # the trials find out why

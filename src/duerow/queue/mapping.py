@@ -17,6 +17,7 @@ from duerow.message import (
     Message,
     Pushed,
     Scalar,
+    are_plain,
     check_due,
     check_group,
     check_key,
@@ -42,6 +43,7 @@ from duerow.store import (
     MessageStore,
     Moved,
     PushesChunks,
+    PushesKeyedChunks,
     Record,
     Released,
     RolledBack,
@@ -61,6 +63,9 @@ class DeadLetter(NamedTuple):
 
 ENCODED_AT_ONCE: Final = 500
 """How many messages of a large push are encoded at a time."""
+
+KEYED_AT_ONCE: Final = 5_000
+"""How many messages with keys one statement takes, in the order of their keys; more are encoded in between."""
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""
@@ -137,22 +142,42 @@ def draft_entries(
     return [draft_entry(draft, queue, max_bytes, payloads) for draft in drafts] if quick is None else quick
 
 
-def takes_chunks(messages: MessageStore, drafts: Sequence[Draft], payloads: Payloads) -> PushesChunks | None:
-    """Return the store's part that takes pushes chunk by chunk if this push is large and has no keys; else None."""
-    if len(drafts) <= ENCODED_AT_ONCE or payloads.seals or not isinstance(messages, PushesChunks):
+def in_chunks(
+    messages: MessageStore,
+    drafts: Sequence[Draft],
+    ignores: bool,
+    queue: str,
+    max_bytes: int = codec.MAX_PAYLOAD_BYTES,
+    payloads: Payloads = PLAIN,
+) -> Callable[[], Plan[list[Pushed]]] | None:
+    """Return a function that makes the plan of a large push whose drafts are encoded as they are sent.
+
+    Args:
+        messages: the store's messages.
+        drafts: the messages.
+        ignores: whether a message whose key is taken is ignored, and no keys are remembered.
+        queue: the queue.
+        max_bytes: the maximum size of a payload.
+        payloads: encodes the payloads.
+
+    Returns:
+        The function; None if the push is not large enough, or the store cannot do this.
+    """
+    count = len(drafts)
+    if count <= ENCODED_AT_ONCE or payloads.seals or set(map(type, drafts)) != {Draft}:
         return None
-    keyless = set(map(type, drafts)) == {Draft} and [draft.key for draft in drafts].count(None) == len(drafts)
-    return messages if keyless else None
 
+    def encode(places: Sequence[int]) -> list[Entry]:
+        return draft_entries(list(map(drafts.__getitem__, places)), queue, max_bytes, payloads)
 
-def push_chunks(
-    messages: PushesChunks, drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads
-) -> Plan[list[Pushed]]:
-    """Return the plan of a push without keys whose drafts are encoded chunk by chunk, as they are sent."""
-    starts = range(0, len(drafts), ENCODED_AT_ONCE)
-    return messages.push_chunks(
-        queue, (draft_entries(drafts[start : start + ENCODED_AT_ONCE], queue, max_bytes, payloads) for start in starts)
-    )
+    keys = [draft.key for draft in drafts]
+    if keys.count(None) == count and isinstance(messages, PushesChunks):
+        chunks = [range(start, min(start + ENCODED_AT_ONCE, count)) for start in range(0, count, ENCODED_AT_ONCE)]
+        return lambda: messages.push_chunks(queue, map(encode, chunks))
+    plain = ignores and {str, type(None)}.issuperset(map(type, keys))
+    if plain and count > KEYED_AT_ONCE and isinstance(messages, PushesKeyedChunks):
+        return lambda: messages.push_keyed_chunks(queue, keys, encode)
+    return None
 
 
 def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads: Payloads) -> list[Entry] | None:
@@ -164,9 +189,9 @@ def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads
         return None
     try:
         dues, delays = _times([draft.due for draft in drafts], [draft.delay for draft in drafts])
-        keys = _each([draft.key for draft in drafts], check_key)
+        keys = _short_texts([draft.key for draft in drafts], check_key)
         headers = _each([draft.headers for draft in drafts], codec.encode_headers)
-        groups = _each([draft.group for draft in drafts], check_group)
+        groups = _short_texts([draft.group for draft in drafts], check_group)
         priorities = [draft.priority for draft in drafts]
         priorities = priorities if _all_zero(priorities) else [check_priority(one) for one in priorities]
     except InvalidMessage:
@@ -177,7 +202,13 @@ def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads
 
 def _each(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
     """Return the checked values of one field; None stands for no value."""
-    return values if values.count(None) == len(values) else [None if one is None else check(one) for one in values]
+    if values.count(None) == len(values):
+        return values
+    return [None if one is None else check(one) for one in values]
+
+
+def _short_texts(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
+    return values if are_plain(values) else _each(values, check)
 
 
 def _all_zero(priorities: list[Any]) -> bool:

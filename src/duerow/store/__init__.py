@@ -26,10 +26,16 @@ from duerow.store.contract.bulk import BulkStore
 from duerow.store.contract.capabilities import PARTS, Capabilities, Part
 from duerow.store.contract.counters import CounterStore
 from duerow.store.contract.history import HistoryStore
-from duerow.store.contract.messages import MessageStore, PushesChunks, SettlesAndReserves
+from duerow.store.contract.messages import (
+    Encode,
+    MessageStore,
+    PushesChunks,
+    PushesKeyedChunks,
+    SettlesAndReserves,
+)
 from duerow.store.contract.metadata import MetadataStore
 from duerow.store.contract.operations import OperationStore
-from duerow.store.contract.schema import SchemaStore, TriesRights
+from duerow.store.contract.schema import KnowsRights, SchemaStore, TriesRights
 from duerow.store.contract.store import MissingPart, Store, missing
 from duerow.store.damage import ABSENT, UNFIT, Garbled, Shapes, examined, mended
 from duerow.store.diagnosis import SEVERITIES, Check, Finding, SelfChecking, Severity
@@ -107,6 +113,7 @@ __all__ = [
     "Counted",
     "CounterStore",
     "Counters",
+    "Encode",
     "End",
     "Entry",
     "Finding",
@@ -120,6 +127,7 @@ __all__ = [
     "Indexing",
     "Inspection",
     "Joined",
+    "KnowsRights",
     "Lease",
     "Listener",
     "MessageHeader",
@@ -135,6 +143,7 @@ __all__ = [
     "Planned",
     "Published",
     "PushesChunks",
+    "PushesKeyedChunks",
     "Query",
     "QueueSettings",
     "QueueStats",

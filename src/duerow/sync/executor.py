@@ -16,7 +16,7 @@ from duerow.plan import Plan
 from duerow.queue.dead_letter_targets import DeadLetterTargets
 from duerow.queue.definition import Definition, readable
 from duerow.queue.metrics import Metrics
-from duerow.store import Connections, Store, TriesRights
+from duerow.store import Connections, KnowsRights, Store, TriesRights
 from duerow.sync import offload
 from duerow.sync.offload import Transaction
 
@@ -122,7 +122,9 @@ class Executor:
             self._try_rights(schema.consumer_trials())
         self._may_consume = True
 
-    def _surely_may_consume(self, schema: TriesRights) -> bool:
+    def _surely_may_consume(self, schema: object) -> bool:
+        if not isinstance(schema, KnowsRights):
+            return False
         try:
             return self.run(schema.may_consume)
         except (ConfigurationError, SchemaOutdated, StoreRefused):  # the trials find out why

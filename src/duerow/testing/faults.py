@@ -26,7 +26,18 @@ Hook = Callable[[str], None]
 
 PLANS: Final[dict[str, frozenset[str]]] = {
     "messages": frozenset(
-        {"push", "push_chunks", "reserve", "extend", "settle", "settle_and_reserve", "pop", "find", "next_due"}
+        {
+            "push",
+            "push_chunks",
+            "push_keyed_chunks",
+            "reserve",
+            "extend",
+            "settle",
+            "settle_and_reserve",
+            "pop",
+            "find",
+            "next_due",
+        }
     ),
     "operations": frozenset({"change", "remove", "count", "queues"}),
     "metadata": frozenset({"put_settings"}),

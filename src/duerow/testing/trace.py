@@ -151,7 +151,7 @@ class _RecordedStore:
 class _RecordedMessages:
     """The part of a store that is recorded."""
 
-    push_chunks = None  # a large push is recorded in one piece
+    push_chunks = push_keyed_chunks = None  # a large push is recorded in one piece
 
     def __init__(self, part: Any, trace: Trace) -> None:
         self._part, self._trace = part, trace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
@@ -134,6 +134,30 @@ class PushesChunks(Protocol):
 
         Chunks are made one by one, so that the database works on one while the next is encoded. An exception raised
         while a chunk is made undoes the push.
+
+        Raises:
+            QueueDraining: the queue accepts no new messages; nothing is written.
+        """
+        ...
+
+
+Encode = Callable[[Sequence[int]], Sequence[Entry]]
+"""Returns the entries of the messages at some places of a push."""
+
+
+@runtime_checkable
+class PushesKeyedChunks(Protocol):
+    """The same for messages with keys."""
+
+    def push_keyed_chunks(self, queue: str, keys: Sequence[str | None], encode: Encode) -> Plan[list[Pushed]]:
+        """Add messages to a queue that remembers no keys, as `push` does in the mode "ignore"; return their results.
+
+        Args:
+            queue: their queue.
+            keys: the key of each message, not checked yet; None: it has none.
+            encode: returns entries. An exception that it raises undoes the push. The store asks for all of them, some
+                at a time and in order, so that the database works on some while the next ones are encoded; later it
+                may ask for a few again.
 
         Raises:
             QueueDraining: the queue accepts no new messages; nothing is written.

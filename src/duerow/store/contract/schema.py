@@ -41,13 +41,18 @@ class SchemaStore(Protocol):
 class TriesRights(Protocol):
     """An optional addition to this part, for databases whose users have rights."""
 
-    def may_consume(self) -> Plan[bool]:
-        """Return whether this user has every right that a worker needs; False if only trials can tell."""
-        ...
-
     def consumer_trials(self) -> Mapping[str, Callable[[], Plan[None]]]:
         """Return plans that change nothing, one for each right that a worker needs, by the right's name.
 
         Each raises ConfigurationError if this user does not have that right.
         """
+        ...
+
+
+@runtime_checkable
+class KnowsRights(Protocol):
+    """An optional addition to this part, for databases that tell which rights a user has."""
+
+    def may_consume(self) -> Plan[bool]:
+        """Return whether this user certainly has every right that a worker needs; if not, each right is tried."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 import pytest
 
@@ -10,6 +11,9 @@ from duerow import Database, Draft, Pushed, Queue
 from duerow.errors import CodecError, DuplicateKey, InvalidMessage
 from duerow.testing.clock import MovableClock, hours, minutes
 from duerow.testing.contents import everything, payloads, stored
+
+VERY_LARGE: Final = 5_100
+"""So many messages with keys are encoded while the database inserts the first of them."""
 
 
 def drafts(*keys: str | None) -> list[Draft]:
@@ -158,6 +162,47 @@ def test_a_large_batch_of_taken_keys_is_answered_in_order(queue: Queue, crowd: i
     again = queue.push_many(Draft(None, key=f"k-{place}") for place in reversed(range(few + 1)))
     assert again[0].outcome == "created"
     assert again[1:] == [Pushed(answer.id, "ignored") for answer in reversed(first)]
+
+
+def test_a_very_large_batch_with_keys_leaves_and_answers_what_small_ones_do(db: Database) -> None:
+    keys = [None if place % 50 == 7 else f"k-{place % 5_050}" for place in range(VERY_LARGE)]  # the last repeat others
+    given = [Draft(place, key=key, delay=hours(1 + place % 3)) for place, key in enumerate(keys)]
+    seen = []
+    for name, size in (("large", VERY_LARGE), ("small", 500)):
+        queue = db.queue(name)
+        ids = [one.id for one in queue.push_many(drafts("k-3", "k-4", "k-5049"))]
+        pushed = [one for start in range(0, VERY_LARGE, size) for one in queue.push_many(given[start : start + size])]
+        ids += sorted(one.id for one in pushed if one.outcome == "created")
+        found = [(one.key, one.payload, one.due_at, one.id in ids) for one in queue.find()]
+        places = {id: place for place, id in enumerate(ids)}
+        seen.append((found, [(places[one.id], one.outcome) for one in pushed]))
+    large, small = seen
+    assert large == small
+    assert {outcome for _, outcome in large[1]} == {"created", "ignored"}
+
+
+def test_a_very_large_batch_with_keys_is_handed_out_in_the_order_given(queue: Queue) -> None:
+    queue.push_many(drafts(*(f"k-{(place * 7919) % 10_007}" for place in range(VERY_LARGE))))
+    assert [one.payload for one in queue.peek(VERY_LARGE)] == list(range(VERY_LARGE))
+
+
+def test_a_bad_message_with_a_repeated_key_in_a_very_large_batch_is_named(db: Database, queue: Queue) -> None:
+    given = [*drafts(*(f"k-{place}" for place in range(VERY_LARGE))), Draft({1}, key="k-0"), Draft(1, key="")]
+    with pytest.raises(CodecError, match="set"):
+        queue.push_many(given)
+    assert everything(db) == []
+
+
+def test_a_large_batch_with_a_repeated_key_is_rejected(db: Database, queue: Queue) -> None:
+    keys = [f"k-{place % 640}" for place in range(650)]
+    with pytest.raises(DuplicateKey) as refused:
+        queue.push_many(drafts(*keys), on_duplicate="reject")
+    assert refused.value.keys == tuple(f"k-{place}" for place in range(10))
+    assert everything(db) == []
+    answers = queue.push_many(drafts(*keys[:640]), on_duplicate="reject")
+    assert [(one.outcome, stored(queue, one.id).payload) for one in answers[::100]] == [
+        ("created", place) for place in range(0, 640, 100)
+    ]
 
 
 def test_a_large_batch_that_is_rejected_writes_nothing(db: Database, queue: Queue, crowd: int) -> None:

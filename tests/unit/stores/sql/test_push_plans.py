@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -197,6 +197,50 @@ def test_a_push_in_chunks_may_be_made_in_a_thread(store: SqlStore) -> None:
     several = steps(store.messages.push_chunks("mail", [[entry(1)], [entry(2)]]), [])[-1]
     assert isinstance(several, Several)
     assert several.slow
+
+
+def test_a_push_with_keys_in_chunks_is_answered_in_order(database: duerow.Database, queue: Queue) -> None:
+    queue.push("holder", key="c", delay=SECOND)
+    keys = ["a", None, "b", "a", "c", "b", "d"]
+
+    def pushed() -> Plan[list[Pushed]]:
+        return database.store.messages.push_keyed_chunks(  # type: ignore[attr-defined, no-any-return]
+            "mail", keys, lambda places: [entry(place, key=keys[place]) for place in places]
+        )
+
+    answers = database.run(pushed)
+    outcomes = ["created", "created", "created", "ignored", "ignored", "ignored", "created"]
+    assert [one.outcome for one in answers] == outcomes
+    ids = {message.key: message.id for message in queue.find()}
+    assert [one.id for one in answers] == [answers[1].id if key is None else ids[key] for key in keys]
+    assert payloads(queue) == ["holder", 0, 1, 2, 6]
+
+
+def test_a_message_whose_key_became_free_during_a_push_in_chunks_is_created(store: SqlStore) -> None:
+    store.context.drain_cache.found_open("mail")
+    keys, encoded = ["a", "b", "b"], list[int]()
+
+    def encode(places: Sequence[int]) -> list[Entry]:
+        encoded.extend(places)
+        return [entry(place, key=keys[place], priority=place) for place in places]
+
+    inserted = iter([[(1,)], [(2,)], []])
+
+    def answer(step: Any) -> Any:
+        if isinstance(step, Several):
+            assert step.slow
+            return [answer(one) for one in step.steps]
+        values = step.values if isinstance(step, Step) else {}
+        if "count" in values:
+            return [(1,), (2,), (3,)]
+        if "given_payload" in values:
+            return next(inserted)
+        looked_up = "given_key" in values and encoded == [0, 1, 2, 1, 2]  # before that, the holder has left
+        return [("mail", "b", 2)] if looked_up else []
+
+    plan = store.messages.push_keyed_chunks("mail", keys, encode)
+    assert run(plan, answer) == [Pushed(1, "created"), Pushed(2, "created"), Pushed(2, "ignored")]
+    assert PriorityLine(2, False) in store.context.priorities.of("mail")
 
 
 def test_the_payloads_of_one_statement_have_at_most_so_many_characters(store: SqlStore) -> None:

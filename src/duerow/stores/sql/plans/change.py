@@ -117,7 +117,7 @@ class ChangePlans(Plans):
     def _taken(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:
         """Return the dead messages that cannot be revived because their key is taken, possibly by an earlier one."""
         first, taken = _first_of_keys(queue, reviving)
-        held = yield from self._push.holder_ids(_wish(queue, key) for key in first)
+        held = yield from self._push.holder_ids((queue, key) for key in first)
         return taken | {first[key].receipt: DuplicateKey(queue, [key]) for key in first if (queue, key) in held}
 
     def _hold_keys_again(self, queue: str, reviving: Sequence[Change]) -> Plan[dict[Receipt, DuerowError]]:

@@ -13,7 +13,7 @@ import msgspec
 from duerow.errors import DuplicateKey, QueueDraining
 from duerow.message import OnDuplicate, Pushed
 from duerow.plan import BEGIN, Plan, Several
-from duerow.store import Entry, Record
+from duerow.store import Encode, Entry, Record
 from duerow.stores.sql.plans.context import Context, Group, Plans, T
 from duerow.stores.sql.plans.history import HistoryPlans
 from duerow.stores.sql.plans.promote import PromotePlans
@@ -41,7 +41,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     @property
     def at(self) -> Place:
         """Its queue and key."""
-        return (self.entry.queue, self.entry.key)
+        return _place(self.entry)
 
 
 class PushPlans(Plans):
@@ -77,6 +77,41 @@ class PushPlans(Plans):
         if self.context.drain_cache.unsure(queue):
             yield from self.ask([queue])
         return (yield from self._push_keyless(chunks, [queue], slow=True))
+
+    def push_keyed_chunks(self, queue: str, keys: Sequence[str | None], encode: Encode) -> Plan[list[Pushed]]:
+        """Add the messages whose keys are free; only then look for those that hold the other keys.
+
+        See PushesKeyedChunks.push_keyed_chunks.
+        """
+        yield BEGIN
+        if self.context.drain_cache.unsure(queue):
+            yield from self.ask([queue])
+        ids, repeats = (yield from self._new_ids(len(keys))), _repeats(keys)
+
+        def items_of(places: Sequence[int]) -> list[Item]:
+            items = [Item(place, ids[place], entry) for place, entry in zip(places, encode(places), strict=True)]
+            self._note_places([item.entry for item in items])
+            return items
+
+        def insertions() -> Iterator[Step]:
+            for places in self.context.chunks(range(len(keys))):
+                items = items_of(places)
+                fresh = [item for item in items if item.place not in repeats] if repeats else items
+                for chunk in self.context.chunks(fresh, item_size):
+                    yield self._insertion(chunk)
+
+        answers: list[list[Any]] = yield Several(insertions(), slow=True)
+        created = self._created(chain.from_iterable(answers), ids)
+        pushed = {place: Pushed(id, "created") for place, id in enumerate(ids) if id in created}
+        if len(created) < len(ids):
+            left = [place for place in range(len(ids)) if place not in pushed]
+            held = yield from self.holder_ids((queue, keys[place]) for place in left)
+            pushed |= {place: Pushed(held[at], "ignored") for place in left if (at := (queue, keys[place])) in held}
+            # The holders of the other keys have left meanwhile.
+            for places in self.context.chunks([place for place in left if place not in pushed]):
+                yield from self._push_waves(items_of(places), "ignore", pushed)
+        yield from self._promote.wake([queue])
+        return [pushed[place] for place in range(len(ids))]
 
     def _push_once(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
@@ -153,9 +188,9 @@ class PushPlans(Plans):
                 yield from self._found_open(entry.queue, bool(rows))
             if rows:
                 return Pushed(rows[0][0], "created")
-            held = yield from self.holder_ids([entry])
+            held = yield from self.holder_ids([_place(entry)])
             if held:  # otherwise the holder has left meanwhile, and the key is free
-                return Pushed(held[entry.queue, entry.key], "ignored")
+                return Pushed(held[_place(entry)], "ignored")
 
     def _push_keyless(
         self, chunks: Iterable[Sequence[Entry]], queues: Iterable[str], slow: bool = False
@@ -178,17 +213,25 @@ class PushPlans(Plans):
                 given["behind"] = [_is_behind(entry, seen) for entry in part]
                 yield context.columns(statements.insert_grouped, given)
 
+    def _new_ids(self, count: int) -> Plan[list[int]]:
+        """Return new ids, ascending."""
+        return sorted(map(_ID, (yield self.context.step(self.context.statements.push.next_ids, {"count": count}))))
+
     def _push_keyed(self, entries: Sequence[Entry], mode: OnDuplicate, remembered: bool) -> Plan[list[Pushed]]:
-        context = self.context
         if mode == "reject":
             yield from self._refuse_taken(entries, remembered)
-        ids = [row[0] for row in (yield context.step(context.statements.push.next_ids, {"count": len(entries)}))]
-        items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(sorted(ids), entries, strict=True))]
+        ids = yield from self._new_ids(len(entries))
+        items = [Item(place, id, entry) for place, (id, entry) in enumerate(zip(ids, entries, strict=True))]
         pushed: dict[int, Pushed] = {}
-        for wave in _waves(items, lambda item: item.at):
-            for chunk in context.chunks(wave, lambda item: entry_size(item.entry)):
-                yield from self.push_wave(chunk, mode, pushed, remembered)
+        yield from self._push_waves(items, mode, pushed, remembered)
         return [pushed[place] for place in range(len(entries))]
+
+    def _push_waves(
+        self, items: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed], remembered: bool = False
+    ) -> Plan[None]:
+        for wave in _waves(items, lambda item: item.at):
+            for chunk in self.context.chunks(wave, item_size):
+                yield from self.push_wave(chunk, mode, pushed, remembered)
 
     def push_wave(
         self, wave: Sequence[Item], mode: OnDuplicate, pushed: dict[int, Pushed], remembered: bool = False
@@ -209,7 +252,7 @@ class PushPlans(Plans):
                 yield from self.take_back([id for id in created] + [done.id for done in pushed.values()])
                 raise DuplicateKey(left[0].entry.queue, [str(item.entry.key) for item in left], remembered)
             if left and mode == "ignore":
-                held = yield from self.holder_ids([item.entry for item in left])
+                held = yield from self.holder_ids(item.at for item in left)
                 for item in left:
                     if item.at in held:
                         pushed[item.place] = Pushed(held[item.at], "ignored")
@@ -237,12 +280,19 @@ class PushPlans(Plans):
 
     def insert(self, items: Sequence[Item]) -> Plan[set[int]]:
         """Add the entries whose keys are free; return their ids."""
-        context = self.context
         if not items:
             return set()
+        return self._created((yield self._insertion(items)), [item.id for item in items])
+
+    def _insertion(self, items: Sequence[Item]) -> Step:
+        context = self.context
         given = {"id": [item.id for item in items], **context.rows([item.entry for item in items])}
-        answered = {row[0] for row in (yield context.columns(context.statements.push.insert_many, given))}
-        return answered.intersection([item.id for item in items]) if context.dialect.answers_held else answered
+        return context.columns(context.statements.push.insert_many, given)
+
+    def _created(self, rows: Iterable[Sequence[Any]], ids: Iterable[int]) -> set[int]:
+        """Return those of the ids that insertions answered."""
+        answered = set(map(_ID, rows))
+        return answered.intersection(ids) if self.context.dialect.answers_held else answered
 
     def take_back(self, ids: Sequence[int]) -> Plan[None]:
         """Delete the rows that this push added, even inside the caller's transaction: another writer took a key."""
@@ -284,24 +334,24 @@ class PushPlans(Plans):
 
     def _refuse_taken(self, entries: Sequence[Entry], remembered: bool) -> Plan[None]:
         """Raise DuplicateKey, before anything is written, if keys are taken or occur twice in the input."""
-        held = yield from self.holder_ids(entries)
+        held = yield from self.holder_ids(map(_place, entries))
         if remembered:
-            held |= yield from self._history.remembered(_places(entries))
+            held |= yield from self._history.remembered(_with_keys(map(_place, entries)))
         asked: set[Place] = set()
         taken: dict[str, dict[str, None]] = {}
         for entry in entries:
-            place = (entry.queue, entry.key)
+            place = _place(entry)
             if entry.key is not None and (place in held or place in asked):
                 taken.setdefault(entry.queue, {})[entry.key] = None
             asked.add(place)
         for queue, keys in taken.items():
             raise DuplicateKey(queue, list(keys), remembered)
 
-    def holder_ids(self, entries: Iterable[Entry]) -> Plan[dict[Place, int]]:
-        """Read the ids of the live messages that hold the keys of entries."""
+    def holder_ids(self, places: Iterable[Place]) -> Plan[dict[Place, int]]:
+        """Read the ids of the live messages that hold keys."""
         context = self.context
         found: dict[Place, int] = {}
-        for chunk in context.chunks(_places(entries)):
+        for chunk in context.chunks(_with_keys(places)):
             for queue, key, id in (yield context.given(context.statements.push.holder_ids, ("queue", "key"), chunk)):
                 found[queue, key] = id
         return found
@@ -310,7 +360,7 @@ class PushPlans(Plans):
         """Read the live messages that hold the keys of entries, and lock them if the database can."""
         context = self.context
         found: dict[Place, Record] = {}
-        for chunk in context.chunks(_places(entries)):
+        for chunk in context.chunks(_with_keys(map(_place, entries))):
             for row in (yield context.given(context.statements.push.holders, ("queue", "key"), chunk)):
                 record = context.dialect.record(row)
                 found[record.queue, record.key] = record
@@ -332,6 +382,16 @@ def _waves(items: Iterable[T], at: Callable[[T], Place]) -> list[list[T]]:
     return waves
 
 
+def _repeats(keys: Sequence[str | None]) -> frozenset[int]:
+    """Return the places of keys that occur earlier as well."""
+    if len(set(keys)) == len(keys):
+        return frozenset()
+    first: dict[str, int] = {}
+    return frozenset(
+        place for place, key in enumerate(keys) if key is not None and first.setdefault(key, place) != place
+    )
+
+
 def _is_behind(entry: Entry, seen: set[Group]) -> bool:
     """Return whether an earlier entry has the same group; they share a transaction, so this one can wait for it."""
     if entry.group is None:
@@ -342,8 +402,13 @@ def _is_behind(entry: Entry, seen: set[Group]) -> bool:
     return behind
 
 
-def _places(entries: Iterable[Entry]) -> list[Place]:
-    return sorted({(entry.queue, entry.key) for entry in entries if entry.key is not None})
+def _place(entry: Entry) -> Place:
+    return (entry.queue, entry.key)
+
+
+def _with_keys(places: Iterable[Place]) -> list[Place]:
+    """Return the distinct places that have a key, in order."""
+    return sorted({place for place in places if place[1] is not None})
 
 
 def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
@@ -353,6 +418,11 @@ def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
     asked = entry.due if entry.delay is None or now is None else now + entry.delay
     same_time = asked is None or asked == holder.first_due_at
     return same_time and (holder.payload, holder.kind) == (entry.payload, entry.kind)
+
+
+def item_size(item: Item) -> int:
+    """Return the number of characters in an item's payload."""
+    return len(item.entry.payload)
 
 
 def entry_size(entry: Entry) -> int:

@@ -58,7 +58,7 @@ class SchemaPlans(Plans):
         return grants(self.context.tables, self.context.dialect, names)
 
     def may_consume(self) -> Plan[bool]:
-        """Ask the database for all rights at once, if it can tell; see `duerow.store.TriesRights`."""
+        """Ask the database for all rights at once, if it can tell; see `duerow.store.KnowsRights`."""
         asked = rights_query(self.context.tables, self.context.dialect)
         if asked is None:
             return False
