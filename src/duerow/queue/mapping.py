@@ -65,7 +65,7 @@ ENCODED_AT_ONCE: Final = 500
 """How many messages of a large push are encoded at a time."""
 
 KEYED_AT_ONCE: Final = 5_000
-"""How many messages with keys one statement takes, in the order of their keys; more are encoded in between."""
+"""How many messages with keys are encoded before the first is sent: as many as one statement takes, in key order."""
 
 HOPS: Final = "hops"
 """The header that counts how many queues a message has gone through."""

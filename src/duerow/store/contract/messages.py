@@ -154,10 +154,10 @@ class PushesKeyedChunks(Protocol):
 
         Args:
             queue: their queue.
-            keys: the key of each message, not checked yet; None: it has none.
-            encode: returns entries. An exception that it raises undoes the push. The store asks for all of them, some
-                at a time and in order, so that the database works on some while the next ones are encoded; later it
-                may ask for a few again.
+            keys: the key of each message, not checked yet, perhaps the same as an earlier one; None: it has none.
+            encode: returns entries, and may take long; see `Several.slow`. An exception that it raises undoes the push.
+                The store asks for all of them, some at a time and in order, so that the database works on some while
+                the next ones are encoded; later it may ask for a few again.
 
         Raises:
             QueueDraining: the queue accepts no new messages; nothing is written.

@@ -170,12 +170,12 @@ def test_a_very_large_batch_with_keys_leaves_and_answers_what_small_ones_do(db: 
     seen = []
     for name, size in (("large", VERY_LARGE), ("small", 500)):
         queue = db.queue(name)
-        ids = [one.id for one in queue.push_many(drafts("k-3", "k-4", "k-5049"))]
+        first = queue.push_many(drafts("k-3", "k-4", "k-5049"))
         pushed = [one for start in range(0, VERY_LARGE, size) for one in queue.push_many(given[start : start + size])]
-        ids += sorted(one.id for one in pushed if one.outcome == "created")
-        found = [(one.key, one.payload, one.due_at, one.id in ids) for one in queue.find()]
-        places = {id: place for place, id in enumerate(ids)}
-        seen.append((found, [(places[one.id], one.outcome) for one in pushed]))
+        found = sorted(queue.find(limit=2 * VERY_LARGE), key=lambda message: message.id)
+        places = {message.id: place for place, message in enumerate(found)}
+        answers = [(places[one.id], one.outcome) for one in (*first, *pushed)]
+        seen.append(([(one.key, one.payload, one.due_at) for one in found], answers))
     large, small = seen
     assert large == small
     assert {outcome for _, outcome in large[1]} == {"created", "ignored"}

@@ -29,7 +29,9 @@ class SqlMessages:
     def __init__(
         self, push: PushPlans, reserve: ReservePlans, settle: SettlePlans, read: ReadPlans, next_due: NextDuePlans
     ) -> None:
-        self.push, self.push_chunks, self.push_keyed_chunks = push.push, push.push_chunks, push.push_keyed_chunks
+        self.push, self.push_chunks = push.push, push.push_chunks
+        if push.context.dialect.sends_ahead:  # otherwise encoding would only make the locks on keys last longer
+            self.push_keyed_chunks = push.push_keyed_chunks
         self.reserve, self.pop = reserve.reserve, reserve.pop
         self.extend, self.settle = settle.extend, settle.settle
         self.settle_and_reserve = reserve.settle_and_reserve

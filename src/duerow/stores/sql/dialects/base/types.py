@@ -40,6 +40,7 @@ class Types(ABC):
         takes_parts: whether some statements are executed as several statements; see `statements.parts`.
         writes_alone: whether only one transaction writes at a time, and may fail if it writes after it has read.
         writes_in_parts: whether a statement may contain others that write, and return their rows together.
+        sends_ahead: whether a driver can send a statement before an earlier one is answered.
         server_clock: whether the database provides the time; if not, it is passed to each statement.
         keeps_dead_entries: whether entries of claimed rows stay at the head of the index for a while, so that claims
             must start after them.
@@ -72,6 +73,7 @@ class Types(ABC):
     takes_parts = False
     writes_alone = False
     writes_in_parts = False
+    sends_ahead = False
     server_clock = True
     keeps_dead_entries = False
     ranges_by_rows = True

@@ -90,7 +90,7 @@ class PostgreSQL(PostgresJson, PostgresArrays, Dialect):
     json = told_json = JsonText("JSON")
     bytewise = "C"
     keeps_dead_entries = True
-    writes_in_parts = True
+    writes_in_parts = sends_ahead = True
     names_at_once = 500
     savepoints: tuple[str, str, str | None] = (
         "SAVEPOINT duerow_row",
