@@ -167,13 +167,18 @@ def in_chunks(
     if count <= ENCODED_AT_ONCE or payloads.seals or set(map(type, drafts)) != {Draft}:
         return None
 
+    def encoded(some: Sequence[Draft]) -> list[Entry]:
+        return draft_entries(some, queue, max_bytes, payloads)
+
     def encode(places: Sequence[int]) -> list[Entry]:
-        return draft_entries(list(map(drafts.__getitem__, places)), queue, max_bytes, payloads)
+        return encoded([drafts[place] for place in places])
 
     keys = [draft.key for draft in drafts]
     if keys.count(None) == count and isinstance(messages, PushesChunks):
-        chunks = [range(start, min(start + ENCODED_AT_ONCE, count)) for start in range(0, count, ENCODED_AT_ONCE)]
-        return lambda: messages.push_chunks(queue, map(encode, chunks))
+        starts = range(0, count, ENCODED_AT_ONCE)
+        return lambda: messages.push_chunks(
+            queue, (encoded(drafts[start : start + ENCODED_AT_ONCE]) for start in starts)
+        )
     plain = ignores and {str, type(None)}.issuperset(map(type, keys))
     if plain and count > KEYED_AT_ONCE and isinstance(messages, PushesKeyedChunks):
         return lambda: messages.push_keyed_chunks(queue, keys, encode)
@@ -202,13 +207,11 @@ def _alike_entries(drafts: Sequence[Draft], queue: str, max_bytes: int, payloads
 
 def _each(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
     """Return the checked values of one field; None stands for no value."""
-    if values.count(None) == len(values):
-        return values
-    return [None if one is None else check(one) for one in values]
+    return values if values.count(None) == len(values) else [None if one is None else check(one) for one in values]
 
 
 def _short_texts(values: list[Any], check: Callable[[Any], Any]) -> Sequence[Any]:
-    return values if are_plain(values) else _each(values, check)
+    return values if values.count(None) == len(values) or are_plain(values) else _each(values, check)
 
 
 def _all_zero(priorities: list[Any]) -> bool:
