@@ -33,6 +33,10 @@ class Shop:
     def ship(message):
         ship(message)
 
+def tell_frozen(message):
+    import gc
+    Path("frozen").write_text(str(gc.get_freeze_count()))
+
 def wait_for_me(message):
     import time
     print("begun", flush=True)
@@ -57,6 +61,13 @@ def test_a_worker_hands_messages_of_several_queues_to_a_function_of_this_folder(
     assert (shop / "shipped-orders-a").exists()
     assert (shop / "shipped-returns-b").exists()
     assert database.queues() == []
+
+
+def test_garbage_collection_skips_what_a_worker_imported(shop: Path, url: str, database: Database):
+    database.queue("orders").push("a")
+    done = run("worker", "shop:tell_frozen", "orders", "--until", "idle", "--db", url, cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert int((shop / "frozen").read_text()) > 10_000
 
 
 def test_a_worker_takes_a_function_inside_a_class_and_its_errors_do_not_steer_the_terminal(

@@ -58,6 +58,13 @@ def test_it_ends_turns_as_any_handler_does(timeless: Workshop) -> None:
     assert done == ["signals"]
 
 
+def test_garbage_collection_skips_what_they_imported(timeless: Workshop) -> None:
+    timeless.queue.push("hello")
+    timeless.work(jobs.tell_frozen, processes=1)  # type: ignore[arg-type]
+    [told] = timeless.db.queue("done").find()
+    assert told.payload > 10_000
+
+
 def test_an_operator_has_more_of_them_started_and_those_without_work_ended(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

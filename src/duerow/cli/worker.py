@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import logging
 import os
@@ -230,6 +231,8 @@ def _tell_defaults(unseen: Sequence[str], declared: Sequence[str], module: str) 
 
 async def _worked(workers: Sequence[Any], until: Until, probes: Probes) -> bool:
     """Run workers; return whether they left messages of unknown kinds."""
+    gc.collect()
+    gc.freeze()  # what was imported stays, so collections during the run need not look at it
     with probed(workers, probes.place), reported(workers, reporters_of(probes.file, os.environ)):
         await run_all(workers, until)
     return any(worker.unknown for worker in workers)

@@ -6,6 +6,7 @@ the worker: it imports the handler's module and receives one message (or batch) 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -194,6 +195,8 @@ def _serve(channel: Connection[Any, Any], questions: Connection[Any, Any], handl
         channel.send_bytes(f"{type(error).__qualname__}: {error}".encode())
         return
     threading.Thread(target=_show_stacks, args=(questions,), daemon=True).start()
+    gc.collect()
+    gc.freeze()  # what the handler imported stays, so collections while it runs need not look at it
     channel.send_bytes(_READY)
     while True:
         try:
