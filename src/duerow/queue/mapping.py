@@ -147,8 +147,8 @@ def in_chunks(
     drafts: Sequence[Draft],
     ignores: bool,
     queue: str,
-    max_bytes: int = codec.MAX_PAYLOAD_BYTES,
-    payloads: Payloads = PLAIN,
+    max_bytes: int,
+    payloads: Payloads,
 ) -> Callable[[], Plan[list[Pushed]]] | None:
     """Return a function that makes the plan of a large push whose drafts are encoded as they are sent.
 

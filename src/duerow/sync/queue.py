@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from duerow.message import Draft, OnDuplicate, Pushed, Scalar, check_on_duplicate
 from duerow.payload.codec import Encoded
 from duerow.payload.encoding import AnyKind
-from duerow.plan import Plan
 from duerow.queue import edits, mapping
 from duerow.queue.definition import indexed_again
 from duerow.queue.handler import Handled
@@ -173,18 +172,14 @@ class Queue(
         if not given:
             return []
         terms = (self.name, self.max_payload_bytes, self._payloads)
+        ignores = mode == "ignore" and not self._remembers
         # In the caller's transaction, nothing may be written before all messages are known to be valid.
-        plan = None if within is not None else self._in_chunks(given, mode)
+        plan = None if within is not None else mapping.in_chunks(self._store.messages, given, ignores, *terms)
         if plan is None:
             entries = offload.entries(given, *terms)
             plan = partial(self._store.messages.push, entries, mode, self._remembers)
         pushed: list[Pushed] = self.database.run(plan, within, len(given))
         return pushed
-
-    def _in_chunks(self, drafts: list[Draft[P]], mode: OnDuplicate) -> Callable[[], Plan[list[Pushed]]] | None:
-        ignores = mode == "ignore" and not self._remembers
-        terms = (self.name, self.max_payload_bytes, self._payloads)
-        return mapping.in_chunks(self._store.messages, drafts, ignores, *terms)
 
     def encode(self, payload: P) -> Encoded:
         """Return a payload as this queue stores it, not yet encrypted, for a `Move` or a `Draft` to this queue.

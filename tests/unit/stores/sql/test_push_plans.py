@@ -36,8 +36,9 @@ def store() -> SqlStore:
 
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[duerow.Database]:
-    """A database whose statements have at most two rows."""
+    """A database whose statements have at most two rows, and which takes chunks with keys."""
     monkeypatch.setattr(SQLite, "chunk", 2)
+    monkeypatch.setattr(SQLite, "sends_ahead", True)
     with duerow.connect(f"sqlite:///{tmp_path / 'mail.db'}", migrate=True, clock=CLOCK) as database:
         yield database
 
@@ -199,11 +200,7 @@ def test_a_push_in_chunks_may_be_made_in_a_thread(store: SqlStore) -> None:
     assert several.slow
 
 
-def test_a_push_with_keys_in_chunks_is_answered_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SQLite, "chunk", 2)
-    monkeypatch.setattr(SQLite, "sends_ahead", True)
-    database = duerow.connect(f"sqlite:///{tmp_path / 'mail.db'}", migrate=True, clock=CLOCK)
-    queue = database.queue("mail")
+def test_a_push_with_keys_in_chunks_is_answered_in_order(database: duerow.Database, queue: Queue) -> None:
     queue.push("holder", key="c", delay=SECOND)
     keys = ["a", None, "b", "a", "c", "b", "d"]
 

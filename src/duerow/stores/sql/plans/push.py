@@ -73,9 +73,7 @@ class PushPlans(Plans):
 
     def push_chunks(self, queue: str, chunks: Iterable[Sequence[Entry]]) -> Plan[list[Pushed]]:
         """Add messages without keys, chunk by chunk; see PushesChunks.push_chunks."""
-        yield BEGIN
-        if self.context.drain_cache.unsure(queue):
-            yield from self.ask([queue])
+        yield from self._begin(queue)
         return (yield from self._push_keyless(chunks, [queue], slow=True))
 
     def push_keyed_chunks(self, queue: str, keys: Sequence[str | None], encode: Encode) -> Plan[list[Pushed]]:
@@ -83,9 +81,7 @@ class PushPlans(Plans):
 
         See PushesKeyedChunks.push_keyed_chunks.
         """
-        yield BEGIN
-        if self.context.drain_cache.unsure(queue):
-            yield from self.ask([queue])
+        yield from self._begin(queue)
         ids, repeats = (yield from self._new_ids(len(keys))), _repeats(keys)
 
         def items_of(places: Sequence[int]) -> list[Item]:
@@ -112,6 +108,11 @@ class PushPlans(Plans):
                 yield from self._push_waves(items_of(places), "ignore", pushed)
         yield from self._promote.wake([queue])
         return [pushed[place] for place in range(len(ids))]
+
+    def _begin(self, queue: str) -> Plan[None]:
+        yield BEGIN
+        if self.context.drain_cache.unsure(queue):
+            yield from self.ask([queue])
 
     def _push_once(
         self, entries: Sequence[Entry], on_duplicate: OnDuplicate, remembered: bool, once: str
@@ -422,7 +423,7 @@ def _same_content(holder: Record, entry: Entry, now: datetime | None) -> bool:
 
 def item_size(item: Item) -> int:
     """Return the number of characters in an item's payload."""
-    return len(item.entry.payload)
+    return entry_size(item.entry)
 
 
 def entry_size(entry: Entry) -> int:
